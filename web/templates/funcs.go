@@ -1,0 +1,54 @@
+package templates
+
+import (
+	"html/template"
+
+	"lembas/web/static"
+)
+
+// funcs is what templates may call: addresses of static files, our own artwork
+// and the one language of status.
+func funcs(files *static.Files) template.FuncMap {
+	return template.FuncMap{
+		"static": files.URL,
+		"art":    art(files),
+		"word":   statusWord,
+		"sign":   statusIcon,
+		"list":   func(items ...string) []string { return items },
+	}
+}
+
+// art gives one of our drawings for use inside a page, where it takes its
+// colours from the theme. The files are our own, so they are not escaped.
+func art(files *static.Files) func(name string) (template.HTML, error) {
+	return func(name string) (template.HTML, error) {
+		svg, err := files.Read("art/" + name + ".svg")
+		return template.HTML(svg), err
+	}
+}
+
+// statusWord names a status as a person reads it, everywhere the same.
+func statusWord(status string) string {
+	words := map[string]string{
+		"streaming": "writing", "waiting": "waiting for you", "queued": "queued", "stopped": "stopped",
+		"failed": "failed", "interrupted": "interrupted", "complete": "done", "running": "running",
+		"ok": "done", "error": "failed", "refused": "refused", "denied": "denied", "expired": "expired",
+	}
+	if word, ok := words[status]; ok {
+		return word
+	}
+	return status
+}
+
+// statusIcon names the icon of a status in the icon sheet.
+func statusIcon(status string) string {
+	icons := map[string]string{
+		"streaming": "writing", "running": "writing", "waiting": "hand", "queued": "clock", "stopped": "square",
+		"failed": "alert", "error": "alert", "interrupted": "cut", "complete": "check", "ok": "check",
+		"refused": "ban", "denied": "ban", "expired": "clock",
+	}
+	if icon, ok := icons[status]; ok {
+		return icon
+	}
+	return "dot"
+}

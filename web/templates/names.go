@@ -1,0 +1,62 @@
+package templates
+
+import "reflect"
+
+// pageTypes is every page and the type of its data.
+func pageTypes() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		"login":       reflect.TypeFor[Login](),
+		"register":    reflect.TypeFor[Register](),
+		"error":       reflect.TypeFor[ErrorPage](),
+		"offline":     reflect.TypeFor[Offline](),
+		"new":         reflect.TypeFor[NewChat](),
+		"chat":        reflect.TypeFor[Chat](),
+		"settings":    reflect.TypeFor[Settings](),
+		"connections": reflect.TypeFor[Connections](),
+		"connection":  reflect.TypeFor[Connection](),
+		"models":      reflect.TypeFor[Models](),
+		"model":       reflect.TypeFor[Model](),
+		"users":       reflect.TypeFor[Users](),
+		"instance":    reflect.TypeFor[Instance](),
+	}
+}
+
+// fragmentTypes is every fragment and the type of its data.
+func fragmentTypes() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		// A chat.
+		"messages":      reflect.TypeFor[MessagePage](), // older ones, with their own "older" link
+		"message":       reflect.TypeFor[Message](),     // #m-ID
+		"round":         reflect.TypeFor[Round](),       // #r-ID-N
+		"think":         reflect.TypeFor[Think](),       // #think-ID-N
+		"note":          reflect.TypeFor[Note](),    // #note-ID-N-KEY
+		"tools":         reflect.TypeFor[Round](),       // #tools-ID-N
+		"error":         reflect.TypeFor[Message](),     // #err-ID
+		"foot":          reflect.TypeFor[Message](),     // #foot-ID
+		"queue":         reflect.TypeFor[Queue](),       // #queue
+		"queue-row":     reflect.TypeFor[QueueRow](),    // #q-ID
+		"composer-send": reflect.TypeFor[Send](),        // #send
+		"chat-status":   reflect.TypeFor[ChatStatus](),  // #chat-status
+		"chat-meter":    reflect.TypeFor[Meter](),       // #chat-meter
+		// The sidebar.
+		"sidebar-tree": reflect.TypeFor[SidebarTree](), // #side-tree
+		"chat-row":     reflect.TypeFor[ChatRow](),     // #c-ID
+		"folder":       reflect.TypeFor[Folder](),      // #f-ID
+		// Settings, each a section.
+		"settings-preferences": reflect.TypeFor[Preferences](),
+		"settings-password":    reflect.TypeFor[PasswordForm](),
+		"settings-sessions":    reflect.TypeFor[Sessions](),
+		"settings-tokens":      reflect.TypeFor[Tokens](),
+		// Administration.
+		"connection-list":   reflect.TypeFor[ConnectionList](),
+		"connection-form":   reflect.TypeFor[ConnectionForm](), // new and edit
+		"connection-health": reflect.TypeFor[ConnectionHealth](),
+		"connection-models": reflect.TypeFor[ConnectionModels](),
+		"model-list":        reflect.TypeFor[ModelList](),
+		"model-form":        reflect.TypeFor[ModelForm](),
+		"user-list":         reflect.TypeFor[UserList](),
+		"user-row":          reflect.TypeFor[UserRow](),
+		"user-form":         reflect.TypeFor[UserForm](),
+		"instance-form":     reflect.TypeFor[InstanceForm](),
+	}
+}
