@@ -106,7 +106,9 @@ type Note struct {
 // ToolLine is one call of a tool.
 type ToolLine struct {
 	Reply     string
-	Call      string // id, unique in the reply
+	N         int    // the round
+	Index     int    // in the round; the line's id is tool-REPLY-N-INDEX
+	Call      string // the model's id of it, untrusted
 	Icon      string // a name of the icon sheet, "" is "tool"
 	Label     string // "Read", or the tool's name
 	Target    string // what it acted on, one line
