@@ -13,6 +13,11 @@ type ClaimMade struct {
 // ClaimReleased gives a name back.
 type ClaimReleased struct{}
 
+// InstanceCreated is the first event of a log: which version made it.
+type InstanceCreated struct {
+	Version string `json:"version"`
+}
+
 // SettingChanged is an administrator's change of one instance setting.
 type SettingChanged struct {
 	Key   string  `json:"key"`
@@ -25,14 +30,15 @@ type LogRestored struct {
 	At        Position `json:"at"`
 }
 
-func (ClaimMade) EventType() string      { return "claim.made" }
-func (ClaimReleased) EventType() string  { return "claim.released" }
-func (SettingChanged) EventType() string { return "setting.changed" }
-func (LogRestored) EventType() string    { return "log.restored" }
+func (ClaimMade) EventType() string       { return "claim.made" }
+func (ClaimReleased) EventType() string   { return "claim.released" }
+func (InstanceCreated) EventType() string { return "instance.created" }
+func (SettingChanged) EventType() string  { return "setting.changed" }
+func (LogRestored) EventType() string     { return "log.restored" }
 
 func instanceTypes() []Info {
 	return []Info{
 		define[ClaimMade](1, permits), define[ClaimReleased](1, permits),
-		define[SettingChanged](1, permits), define[LogRestored](1),
+		define[InstanceCreated](1), define[SettingChanged](1, permits), define[LogRestored](1),
 	}
 }

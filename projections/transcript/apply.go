@@ -1,0 +1,177 @@
+package transcript
+
+import (
+	"slices"
+
+	"lembas/events"
+)
+
+// Apply folds one event of the chat's stream. Events at or below the position
+// already applied are ignored, so that a reader may overlap. Types it does not
+// know only move the position.
+func (c *Chat) Apply(e *events.Envelope) error {
+	if e.Position <= c.Position {
+		return nil
+	}
+	p, err := events.Decode(e)
+	if err != nil {
+		return err
+	}
+	c.step(e, p)
+	return nil
+}
+
+// Skip moves past an event without its payload, for readers that do not need
+// what chunks say.
+func (c *Chat) Skip(e *events.Envelope) {
+	if e.Position > c.Position {
+		c.mark(e)
+	}
+}
+
+func (c *Chat) mark(e *events.Envelope) {
+	c.Position, c.Version = e.Position, e.Version
+	if i, ok := events.Lookup(e.Type); !ok || !i.Weak {
+		c.Deciding = e.Version
+	}
+	if c.ID == "" {
+		c.ID = e.Stream[len("chat/"):]
+	}
+}
+
+func (c *Chat) step(e *events.Envelope, p events.Payload) {
+	c.mark(e)
+	switch p := p.(type) {
+	case events.ReplyChunk:
+		c.chunk(p)
+	case events.ReplyRequested, events.ReplyStarted, events.ReplyResumed, events.ReplyReclassified,
+		events.ReplyFolded, events.ReplyFinished:
+		c.stepReply(e, p)
+	case events.RoundStarted, events.RoundRetried, events.RoundSuperseded, events.RoundFinished:
+		c.stepRound(e, p)
+	case events.ToolCalled, events.ToolStarted, events.ToolFinished, events.ToolInterrupted:
+		c.stepTool(p)
+	case events.ConsentRequested, events.ConsentAnswered, events.ConsentExpired, events.ConsentWithdrawn:
+		c.stepConsent(p)
+	case events.MessageSubmitted, events.MessageQueued, events.MessageWithdrawn, events.MessageDelivered,
+		events.MessageEdited:
+		c.stepMessage(e, p)
+	default:
+		c.stepChat(e, p)
+	}
+}
+
+func (c *Chat) stepChat(e *events.Envelope, p events.Payload) {
+	switch p := p.(type) {
+	case events.ChatCreated:
+		c.Owner, c.Kind, c.Model, c.Profile = p.Owner, p.Kind, p.Model, p.Profile
+		c.Directory, c.Mode, c.Effort, c.Folder = p.Directory, p.Mode, p.Effort, p.Folder
+		c.Title, c.Origin, c.Created, c.Updated = p.Title, "prompt", e.Time, e.Time
+	case events.ChatRenamed:
+		c.Title, c.Origin = p.Title, p.Origin
+	case events.ChatMoved:
+		c.Folder = p.Folder
+	case events.ChatPinned:
+		c.Pinned = p.Pinned
+	case events.ChatModeChanged:
+		c.Mode = p.To
+	case events.ChatModelChanged:
+		c.Model = p.To
+	case events.ChatEffortChanged:
+		c.Effort, c.EffortByHand = p.Effort, p.ByHand
+	case events.ChatScopeChanged:
+		c.Scope = p.Scope
+	case events.ChatAllowAdded:
+		if !slices.Contains(c.Allow, p.Pattern) {
+			c.Allow = append(c.Allow, p.Pattern)
+		}
+	case events.ChatAllowCleared:
+		c.Allow = nil
+	case events.ChatRewound:
+		c.rewind(e, p.Message)
+	case events.ChatImported:
+		c.Owner = p.Owner
+	case events.ChatDeleted:
+		c.Deleted = true
+	}
+}
+
+// rewind takes the turns after a message out of the transcript.
+func (c *Chat) rewind(e *events.Envelope, message string) {
+	i := c.turnIndex(message)
+	if i < 0 {
+		return
+	}
+	for _, t := range c.Turns[i+1:] {
+		t.Left = e.Position
+		c.Left = append(c.Left, t)
+	}
+	c.Turns = slices.Delete(c.Turns, i+1, len(c.Turns))
+}
+
+func (c *Chat) stepMessage(e *events.Envelope, p events.Payload) {
+	switch p := p.(type) {
+	case events.MessageSubmitted:
+		c.addTurn(e, p.Message, p.Text, p.Attachments)
+	case events.MessageQueued:
+		c.Queue = append(c.Queue, &QueuedMessage{ID: p.Message, Text: p.Text, Attachments: p.Attachments, Time: e.Time})
+	case events.MessageWithdrawn:
+		c.unqueue(p.Message)
+	case events.MessageDelivered:
+		q := c.unqueue(p.Message)
+		if q == nil {
+			return
+		}
+		if _, r := c.Reply(p.Reply); r != nil && p.Round > 0 {
+			if x := r.round(p.Round); x != nil {
+				x.Injected = append(x.Injected, q)
+			}
+			return
+		}
+		c.addTurn(e, q.ID, q.Text, q.Attachments)
+	case events.MessageEdited:
+		if q := c.QueuedTurn(p.Message); q != nil {
+			q.Text = p.Text
+		} else if t := c.Turn(p.Message); t != nil {
+			t.Texts = append(t.Texts, Wording{Text: p.Text, Time: e.Time})
+		}
+	}
+	c.Updated = e.Time
+}
+
+func (c *Chat) addTurn(e *events.Envelope, id, text string, files []events.Attachment) {
+	c.Turns = append(c.Turns, &Turn{ID: id, N: c.Earlier + len(c.Turns), Time: e.Time, Attachments: files,
+		Texts: []Wording{{Text: text, Time: e.Time}}})
+}
+
+func (c *Chat) unqueue(message string) *QueuedMessage {
+	i := slices.IndexFunc(c.Queue, func(q *QueuedMessage) bool { return q.ID == message })
+	if i < 0 {
+		return nil
+	}
+	q := c.Queue[i]
+	c.Queue = slices.Delete(c.Queue, i, i+1)
+	return q
+}
+
+func (c *Chat) stepConsent(p events.Payload) {
+	drop := func(id string) {
+		c.Pending = slices.DeleteFunc(c.Pending, func(x events.ConsentRequested) bool { return x.Consent == id })
+	}
+	switch p := p.(type) {
+	case events.ConsentRequested:
+		c.Pending = append(c.Pending, p)
+	case events.ConsentAnswered:
+		drop(p.Consent)
+	case events.ConsentExpired:
+		drop(p.Consent)
+	case events.ConsentWithdrawn:
+		drop(p.Consent)
+	}
+	if r := c.Open(); r != nil {
+		r.Status = Streaming
+		if len(c.Pending) > 0 {
+			r.Status = Waiting
+		}
+	}
+}

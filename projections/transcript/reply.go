@@ -1,0 +1,157 @@
+package transcript
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"lembas/events"
+)
+
+// Text grows by appending without copying what was there.
+type Text struct{ b []byte }
+
+// String is the text so far.
+func (t *Text) String() string { return string(t.b) }
+
+// Len is its length in bytes.
+func (t *Text) Len() int { return len(t.b) }
+
+func (t *Text) add(s string) { t.b = append(t.b, s...) }
+
+// MarshalJSON writes it as a JSON string.
+func (t Text) MarshalJSON() ([]byte, error) { return json.Marshal(string(t.b)) }
+
+// UnmarshalJSON reads a JSON string.
+func (t *Text) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	t.b = []byte(s)
+	return nil
+}
+
+// Reply is one answer of a model.
+type Reply struct {
+	ID         string             `json:"id"`
+	Message    string             `json:"message"`
+	Reason     string             `json:"reason"`
+	Model      string             `json:"model"`
+	ModelName  string             `json:"model_name"`
+	Connection string             `json:"connection"`
+	Status     string             `json:"status"`            // streaming, waiting, complete, stopped or failed
+	Why        string             `json:"why,omitempty"`     // of a stop or a failure
+	TextNo     int                `json:"text_no"`           // which wording of the turn it answers
+	Begun      bool               `json:"begun,omitempty"`   // the loop took it up
+	Resumed    int                `json:"resumed,omitempty"` // restarts without progress
+	Requested  time.Time          `json:"requested"`
+	Finished   time.Time          `json:"finished"`
+	Position   events.Position    `json:"position"` // of reply.requested
+	Rounds     []*Round           `json:"rounds"`
+	Error      *events.RoundError `json:"error,omitempty"`
+	Metrics    *events.Metrics    `json:"metrics,omitempty"`
+}
+
+// Ended says whether the reply is over.
+func (r *Reply) Ended() bool {
+	return r.Status == Complete || r.Status == Stopped || r.Status == Failed
+}
+
+// Current is the newest round that counts, nil before the first.
+func (r *Reply) Current() *Round {
+	for i := len(r.Rounds) - 1; i >= 0; i-- {
+		if !r.Rounds[i].Superseded {
+			return r.Rounds[i]
+		}
+	}
+	return nil
+}
+
+// Live yields the rounds that count.
+func (r *Reply) Live() []*Round {
+	return slices.DeleteFunc(slices.Clone(r.Rounds), func(x *Round) bool { return x.Superseded })
+}
+
+// Content is the reply's words: the text of its rounds, apart by a blank line.
+func (r *Reply) Content() string { return r.join(func(x *Round) *Text { return &x.Content }) }
+
+// Reasoning is the reply's thinking.
+func (r *Reply) Reasoning() string { return r.join(func(x *Round) *Text { return &x.Reasoning }) }
+
+func (r *Reply) join(of func(*Round) *Text) string {
+	var parts []string
+	for _, x := range r.Rounds {
+		if s := of(x).String(); !x.Superseded && strings.TrimSpace(s) != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (r *Reply) round(n int) *Round {
+	for i := len(r.Rounds) - 1; i >= 0; i-- {
+		if r.Rounds[i].N == n {
+			return r.Rounds[i]
+		}
+	}
+	return nil
+}
+
+// Round is one request and what came of it.
+type Round struct {
+	N          int                `json:"n"`
+	Started    time.Time          `json:"started"`
+	Position   events.Position    `json:"position"` // of round.started
+	Content    Text               `json:"content"`
+	Reasoning  Text               `json:"reasoning"`
+	Done       bool               `json:"done"`
+	Superseded bool               `json:"superseded,omitempty"`
+	Finish     string             `json:"finish,omitempty"`
+	Usage      *events.Usage      `json:"usage,omitempty"`
+	Error      *events.RoundError `json:"error,omitempty"`
+	Estimate   int                `json:"estimate"`
+	MS         int64              `json:"ms"`
+	FirstMS    *int64             `json:"first_ms,omitempty"`
+	// ThoughtMS is from the round's start to the last reasoning delta.
+	ThoughtMS int64            `json:"thought_ms,omitempty"`
+	Retries   []Retry          `json:"retries,omitempty"`
+	Calls     []*Call          `json:"calls,omitempty"`
+	Injected  []*QueuedMessage `json:"injected,omitempty"`
+}
+
+// Retry is one attempt that got no first byte.
+type Retry struct {
+	Attempt int               `json:"attempt"`
+	Error   events.RoundError `json:"error"`
+	WaitMS  int64             `json:"wait_ms"`
+}
+
+// Call is one tool call.
+type Call struct {
+	ID        string          `json:"call"`
+	Index     int             `json:"index"`
+	Name      string          `json:"name"`
+	Arguments events.RawJSON  `json:"arguments"`
+	Raw       string          `json:"raw"`
+	Risk      string          `json:"risk"`
+	Why       string          `json:"why,omitempty"`
+	Status    string          `json:"status"` // called, running, then as events.Tool…, or interrupted
+	Consent   string          `json:"consent,omitempty"`
+	Output    string          `json:"output"`
+	Bytes     int64           `json:"bytes"`
+	Blob      *events.BlobRef `json:"blob,omitempty"`
+	Exit      *int            `json:"exit,omitempty"`
+	Diff      string          `json:"diff,omitempty"`
+	MS        int64           `json:"ms"`
+}
+
+func (x *Round) call(id string) *Call {
+	for _, c := range x.Calls {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
