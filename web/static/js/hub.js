@@ -61,9 +61,11 @@ export class Hub {
   }
 
   // restart opens the connection again for all tabs' chats; tabs that come
-  // together share one.
+  // together share one. The old one closes first: a late frame of it would move
+  // the position past what the new tab still needs.
   restart() {
     clearTimeout(this.soon)
+    this.line.close()
     this.resume = false
     this.soon = setTimeout(() => this.line.open(() => this.target()), 10)
   }
@@ -110,7 +112,7 @@ export class Hub {
   }
 
   // tell passes the state on. After a break, 'open' is not yet 'live': the first
-  // ping, or a moment without frames, says that the page has caught up.
+  // ping, or a moment, says that the page has caught up.
   tell(s) {
     clearTimeout(this.quiet)
     if (s === 'open') {

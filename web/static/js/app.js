@@ -1,0 +1,20 @@
+// The one script of a page: starts each behaviour. Everything else listens on
+// the document, so that what a swap brings works at once.
+
+import { onError } from './act.js'
+import { failed } from './toast.js'
+import './menu.js'
+import './settings.js'
+import './theme.js'
+import * as composer from './composer.js'
+import * as keys from './keys.js'
+import * as notify from './notify.js'
+import * as pwa from './pwa.js'
+import * as scroll from './scroll.js'
+import * as side from './side.js'
+import * as sidebar from './sidebar.js'
+import * as stream from './stream.js'
+
+onError(failed)
+for (const part of [side, scroll, composer, sidebar, keys, notify, stream, pwa]) part.start()
+document.documentElement.dataset.ready = ''

@@ -1,0 +1,175 @@
+// Where a person writes. Send and Stop are one button; what was written is never lost.
+
+import { api, uid } from './api.js'
+import { on, act } from './act.js'
+import { failed, toast } from './toast.js'
+import { store } from './store.js'
+import { help } from './keys.js'
+import { editLast } from './messages.js'
+
+const form = document.getElementById('composer')
+const box = form?.querySelector('[name=text]')
+const chat = document.querySelector('main[data-chat-id]')?.dataset.chatId || ''
+const draft = `draft:${document.body.dataset.user}:${chat || 'new'}`
+const touch = matchMedia('(pointer: coarse) and (hover: none)')
+
+// Commands match exactly; anything else that begins with / is sent as written.
+const commands = {
+  '/help': help,
+  '/new': () => location.assign('/'),
+  '/stop': stop,
+}
+
+let composing = false, sending = false, last = null // the last failed {text, key}
+
+export function start() {
+  if (!form || !box) return
+  if (!box.value) box.value = store.get(draft) || ''
+  box.enterKeyHint = enterSends() ? 'send' : 'enter'
+  box.addEventListener('input', typed)
+  box.addEventListener('keydown', key)
+  // Safari ends a composition before the keydown of the Enter that ended it.
+  box.addEventListener('compositionstart', () => { composing = true })
+  box.addEventListener('compositionend', () => setTimeout(() => { composing = false }))
+  form.addEventListener('submit', e => { e.preventDefault(); send() })
+  form.addEventListener('change', e => chat && setting(e.target))
+  // A press must not take the focus away: the keyboard of a phone would fold first.
+  form.addEventListener('mousedown', e => e.target.closest('#send') && e.preventDefault())
+  new MutationObserver(button).observe(form, { attributes: true, subtree: true, attributeFilter: ['data-state', 'data-act', 'aria-label'] })
+  typed()
+}
+
+const running = () => form.dataset.state !== 'idle' && form.dataset.state !== undefined
+const enterSends = () => document.body.dataset.enter !== 'newline' && !touch.matches
+
+function typed() {
+  store.set(draft, box.value)
+  grow()
+  button()
+}
+
+function grow() {
+  if (CSS.supports('field-sizing', 'content')) return
+  box.style.height = 'auto'
+  box.style.height = Math.min(box.scrollHeight, innerHeight * 0.4) + 'px'
+}
+
+// button is Stop while something runs and nothing is written, else Send.
+function button() {
+  const el = document.getElementById('send')
+  if (!el) return
+  const stops = running() && !box.value.trim(), name = stops ? 'stop' : 'send'
+  const set = (node, k, v) => node && node.getAttribute(k) !== v && node.setAttribute(k, v)
+  set(el, 'data-act', name)
+  set(el.querySelector('use'), 'href', '#i-' + name)
+  if (el.ariaDisabled === 'true' && !stops) return
+  set(el, 'aria-label', stops ? 'Stop the reply' : running() ? 'Queue' : 'Send')
+  set(el, 'title', stops ? 'Stop (Esc)' : running() ? 'Send when the reply has ended' : 'Send')
+}
+
+function key(e) {
+  if (e.key === 'ArrowUp' && !box.value && !e.altKey && !e.shiftKey && editLast()) return e.preventDefault()
+  if (e.key !== 'Enter' || e.isComposing || composing || e.keyCode === 229) return
+  const always = e.ctrlKey || e.metaKey
+  if (!always && (e.shiftKey || e.altKey || !enterSends())) return
+  e.preventDefault()
+  if (!e.repeat) send()
+}
+
+async function send() {
+  const text = box.value, word = text.trim()
+  if (!word || sending || refused(text)) return
+  if (Object.hasOwn(commands, word)) {
+    fill('')
+    return commands[word]()
+  }
+  const body = word.startsWith('//') ? text.replace('/', '') : text
+  const key = last?.text === text ? last.key : uid()
+  try {
+    await (chat ? message(text, body, key) : create(body, key))
+    last = null
+  } catch (err) {
+    last = { text, key } // it may have arrived: the same key makes a repeat harmless
+    if (chat) fill(box.value.trim() ? text + '\n\n' + box.value : text)
+    failed(err, send)
+  }
+}
+
+// refused says why nothing can be sent.
+function refused(text) {
+  const el = document.getElementById('send'), max = box.maxLength > 0 ? box.maxLength : 1e6
+  const why = text.length > max ? `Too long: ${text.length.toLocaleString()} of ${max.toLocaleString()} characters.`
+    : el?.ariaDisabled === 'true' ? el.title || 'Nothing can be sent now.' : ''
+  if (why) toast({ kind: 'warn', text: why, key: 'refused' })
+  return why
+}
+
+async function message(text, body, key) {
+  const was = form.dataset.state
+  fill('')
+  store.set(draft, text) // kept until the server has it
+  if (!running()) form.dataset.state = 'running' // the stream has the last word
+  try {
+    const got = await api('POST', `/chats/${chat}/messages`, { text: body }, key)
+    if (!got?.queued) document.dispatchEvent(new CustomEvent('lembas:sent'))
+    if (store.get(draft) === text) store.set(draft, box.value)
+  } catch (err) {
+    form.dataset.state = was
+    throw err
+  }
+}
+
+async function create(text, key) {
+  const value = name => form.elements[name]?.value || undefined
+  sending = box.readOnly = true
+  form.setAttribute('aria-busy', 'true')
+  try {
+    const body = { model: value('model'), text, effort: value('effort'), folder_id: value('folder') }
+    const got = await api('POST', '/chats', body, key)
+    store.set(draft, '')
+    location.assign('/chat/' + got.chat_id)
+  } catch (err) {
+    sending = box.readOnly = false
+    form.removeAttribute('aria-busy')
+    throw err
+  }
+}
+
+function fill(text) {
+  box.value = text
+  typed()
+}
+
+export async function stop() {
+  if (chat) await api('POST', `/chats/${chat}/stop`, {})
+}
+
+// stopRunning stops what runs here, and says whether anything did.
+export function stopRunning() {
+  if (!form || !running()) return false
+  stop().catch(failed)
+  return true
+}
+
+export function focus() {
+  box?.focus()
+}
+
+// setting changes the chat's model or effort; refused, the choice goes back.
+async function setting(el) {
+  if (el.name !== 'model' && el.name !== 'effort') return
+  try {
+    await api('PATCH', `/chats/${chat}`, { [el.name]: el.value || null })
+    for (const o of el.options) o.defaultSelected = o.selected
+  } catch (err) {
+    for (const o of el.options) o.selected = o.defaultSelected
+    failed(err)
+  }
+}
+
+on('send', send)
+on('stop', stop)
+on('suggest', el => {
+  fill(el.dataset.text)
+  box.focus()
+})

@@ -1,0 +1,114 @@
+// Applies what the stream brings. Every op is absolute: applied twice it changes
+// nothing more. The html is rendered by this server and parsed only here.
+
+import { morph, text } from './morph.js'
+import { say } from './announce.js'
+import { toast } from './toast.js'
+
+const byId = id => id ? document.getElementById(id) : null
+const settable = /^(data-[\w-]+|aria-[\w-]+|hidden|open)$/
+
+const ops = {
+  blocks({ target, keep = 0, html = '', tail, at }) {
+    const box = byId(target)
+    if (!box) return
+    if (html || box.children.length > keep) blocks(box, keep, parse(html))
+    if (tail) grow(box, tail, at)
+  },
+
+  put({ target, into, html, before }) {
+    const fresh = parse(html).firstElementChild
+    if (!fresh) return
+    const place = byId(into), next = byId(before)
+    const old = byId(target)
+    let el = old
+    if (old && old.nodeName === fresh.nodeName) morph(old, fresh)
+    else if (old) old.replaceWith(el = fresh)
+    else if (place) place.insertBefore(el = fresh, next?.parentNode === place ? next : null)
+    else return
+    if (old && place) settle(el, place, next)
+    htmxed(el)
+  },
+
+  remove({ target }) { byId(target)?.remove() },
+
+  attr({ target, name, value }) {
+    const el = byId(target)
+    if (!el || !settable.test(name)) return
+    if (name === 'open' && el.hasAttribute('data-local')) return
+    if (value === null) el.removeAttribute(name)
+    else if (el.getAttribute(name) !== String(value)) el.setAttribute(name, value)
+  },
+
+  text({ target, text: words }) {
+    const el = byId(target)
+    if (!el || el.textContent === words) return
+    if (el.childNodes.length === 1 && el.firstChild.nodeType === 3) text(el.firstChild, words)
+    else el.textContent = words
+  },
+
+  title({ text: words }) {
+    if (document.title === words) return
+    document.title = words
+    document.dispatchEvent(new CustomEvent('lembas:title'))
+  },
+
+  announce({ text: words, assertive }) { say(words, assertive) },
+
+  toast(op) { toast(op) },
+}
+
+// apply does a frame's ops in order; one that fails does not stop the rest.
+export function apply(list) {
+  for (const op of list || []) {
+    try {
+      ops[op.op]?.(op)
+    } catch (err) {
+      console.error('op', op.op, op.target, err)
+    }
+  }
+}
+
+// parse makes nodes that run no script: a template's content is inert.
+function parse(html) {
+  const t = document.createElement('template')
+  t.innerHTML = html
+  return t.content
+}
+
+// blocks leaves the first `keep` elements untouched. What follows is brought to
+// the new form one by one, so that a selection in an open block survives.
+function blocks(box, keep, fresh) {
+  const old = [...box.children].slice(keep), now = [...fresh.children]
+  now.forEach((el, i) => {
+    if (!old[i]) box.append(el)
+    else if (old[i].nodeName === el.nodeName) morph(old[i], el)
+    else old[i].replaceWith(el)
+  })
+  for (const el of old.slice(now.length)) el.remove()
+}
+
+// grow appends to the text of the deepest last element, from offset `at` of it
+// (UTF-16 units): what is there already is not added again.
+function grow(box, tail, at) {
+  let el = box.lastElementChild
+  while (el?.lastChild?.nodeType === 1) el = el.lastChild
+  if (!el) return
+  const have = el.textContent.length, missing = at === undefined ? tail : tail.slice(Math.max(0, have - at))
+  if (!missing) return
+  if (el.lastChild) el.lastChild.appendData(missing)
+  else el.append(missing)
+}
+
+// settle moves an element that stands elsewhere than the op says.
+function settle(el, place, next) {
+  const beside = next?.parentNode === place
+  if (el.parentNode === place && (!beside || el.nextElementSibling === next)) return
+  if (next !== el) place.insertBefore(el, beside ? next : null)
+}
+
+function htmxed(el) {
+  if (self.htmx && (el.matches('[hx-get],[hx-post],[hx-patch],[hx-delete]') || el.querySelector('[hx-get],[hx-post],[hx-patch],[hx-delete]'))) {
+    htmx.process(el, true)
+  }
+}

@@ -1,0 +1,158 @@
+// Where the reader is in the transcript. The page follows new text only while
+// the reader is at the end; the least upward scroll lets go.
+
+import { on } from './act.js'
+
+const near = 60, far = 200 // px from the end: hide the button below, show it above
+const log = document.getElementById('log')
+const still = matchMedia('(prefers-reduced-motion: reduce)')
+
+const margin = 24 // px above a question that was just sent
+
+let box, pinned = true, last = 0, height = 0, asked, waiting = false
+
+export function start() {
+  if (!log) return
+  box = scroller(log)
+  const on = box === document.scrollingElement ? document : box
+  on.addEventListener('scroll', moved, { passive: true })
+  const sizes = new ResizeObserver(grown)
+  for (const el of [box, log]) sizes.observe(el)
+  document.addEventListener('lembas:frame', grown)
+  opened()
+  document.addEventListener('lembas:sent', () => {
+    waiting = true
+    asked = lastTurn()
+  })
+  addEventListener('hashchange', () => toHash())
+  older()
+}
+
+export const atEnd = () => !log || gap() < near
+
+function scroller(el) {
+  for (; el && el !== document.body; el = el.parentElement) {
+    if (/auto|scroll/.test(getComputedStyle(el).overflowY)) return el
+  }
+  return document.scrollingElement
+}
+
+const gap = () => box.scrollHeight - box.scrollTop - box.clientHeight
+const follows = () => document.body.dataset.follow !== 'off'
+
+async function opened() {
+  if (location.hash.startsWith('#m-') && await toHash()) return
+  end()
+}
+
+// toHash goes to a message, loading older ones until it is there.
+async function toHash() {
+  const id = decodeURIComponent(location.hash.slice(1))
+  if (!id.startsWith('m-')) return false
+  pinned = false
+  for (let pages = 0; !document.getElementById(id) && pages < 50 && document.getElementById('older'); pages++) await loadOlder()
+  const el = document.getElementById(id)
+  if (!el) return false
+  el.scrollIntoView()
+  el.setAttribute('data-target', '')
+  jumpButton()
+  return true
+}
+
+function end(smooth) {
+  pinned = true
+  box.scrollTo({ top: box.scrollHeight, behavior: smooth && !still.matches ? 'smooth' : 'instant' })
+  last = box.scrollTop
+  jumpButton()
+}
+
+// moved tells the reader's scroll from the page's own: only the former goes up
+// while nothing has shrunk.
+function moved() {
+  const top = box.scrollTop
+  if (top < last - 1 && box.scrollHeight >= height) pinned = false
+  else if (gap() < near) pinned = true
+  last = top
+  height = box.scrollHeight
+  jumpButton()
+  if (gap() < near) document.dispatchEvent(new CustomEvent('lembas:end'))
+}
+
+function grown() {
+  makeRoom()
+  if (pinned && follows()) end()
+  height = box.scrollHeight
+  jumpButton()
+}
+
+function jumpButton() {
+  const jump = document.getElementById('jump')
+  if (!jump) return
+  const g = gap()
+  if (g > far) jump.hidden = false
+  else if (g < near) jump.hidden = true
+}
+
+// makeRoom leaves space (#room) under a question that was just sent, so that it stands
+// near the top and the answer grows into the room below it.
+function makeRoom() {
+  const turn = lastTurn()
+  if (waiting && turn && turn !== asked) {
+    waiting = false
+    asked = turn
+    pinned = true
+  } else if (!asked || waiting) return
+  const space = document.getElementById('room')
+  if (!space || !asked.isConnected) return
+  const used = space.getBoundingClientRect().top - asked.getBoundingClientRect().top
+  const room = Math.max(0, box.clientHeight - used - margin)
+  space.style.height = room + 'px'
+  if (pinned && !follows() && room > 0) end()
+}
+
+const lastTurn = () => [...log.querySelectorAll(':scope > [data-role=user]')].pop()
+
+// older loads earlier messages when the reader comes near the top.
+function older() {
+  const near = new IntersectionObserver(seen => seen.some(s => s.isIntersecting) && loadOlder(), {
+    root: box === document.scrollingElement ? null : box, rootMargin: '600px 0px',
+  })
+  const look = () => {
+    near.disconnect()
+    const button = document.getElementById('older')
+    if (button) near.observe(button)
+  }
+  document.addEventListener('htmx:before:swap', e => e.detail.ctx?.sourceElement?.id === 'older' && hold())
+  document.addEventListener('htmx:after:swap', look)
+  look()
+}
+
+let loading = null
+function loadOlder() {
+  const button = document.getElementById('older')
+  if (!button) return Promise.resolve()
+  return loading ??= new Promise(done => {
+    const over = e => {
+      if (e.detail.ctx?.sourceElement !== button) return
+      document.removeEventListener('htmx:finally:request', over, true)
+      loading = null
+      done()
+    }
+    document.addEventListener('htmx:finally:request', over, true)
+    button.click()
+  })
+}
+
+// hold keeps what the reader sees in place while something is put in above it.
+function hold() {
+  const anchor = [...log.querySelectorAll(':scope > [data-message]')].find(m => m.getBoundingClientRect().bottom > 0)
+  if (!anchor) return
+  const before = anchor.getBoundingClientRect().top
+  document.addEventListener('htmx:after:swap', () => {
+    box.scrollTop += anchor.getBoundingClientRect().top - before
+    last = box.scrollTop
+    height = box.scrollHeight
+  }, { once: true, capture: true })
+}
+
+on('jump', () => end(true))
