@@ -1,0 +1,300 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"lembas/commands"
+	"lembas/commands/llm"
+	"lembas/events"
+	"lembas/projections/transcript"
+)
+
+// Loop answers. Fields are set once, by cmd.
+type Loop struct {
+	Service *commands.Service
+	Log     events.Log
+	HTTP    *http.Client // for endpoints
+	Blobs   Blobs
+	Now     func() time.Time
+	NewID   func() string
+	Logger  *slog.Logger
+	// Retry is how transient trouble before the first byte is met.
+	Retry llm.Retry
+
+	mu      sync.Mutex // guards running
+	running map[string]*run
+}
+
+// Blobs keeps bytes that are too long for an event, under their digest.
+type Blobs interface {
+	Put(data []byte) (events.BlobRef, events.Put)
+	Get(digest string) ([]byte, error)
+}
+
+var (
+	errStopped  = errors.New("stopped by the person")
+	errWallTime = errors.New("the reply took longer than this instance allows")
+	errOutput   = errors.New("the reply is longer than this instance allows")
+)
+
+// run is one reply in this process.
+type run struct {
+	loop   *Loop
+	chat   string
+	reply  string
+	cause  events.Batch // actor, correlation and causation of what it appends
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	output int // tokens so far, estimated
+}
+
+// StopReply ends a reply that this process is streaming and waits until that
+// is durable or ctx ends. It gives false when the reply is not here.
+func (l *Loop) StopReply(ctx context.Context, reply string) bool {
+	l.mu.Lock()
+	r := l.running[reply]
+	l.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	r.cancel(errStopped)
+	select {
+	case <-r.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Running is how many replies this process is working on.
+func (l *Loop) Running() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.running)
+}
+
+// Handle answers one reply.requested. It returns nil when the reply has ended
+// or waits for a person, so that the message is acked, and an error when the
+// process is going down or the log cannot be written: then the redelivery takes
+// it up again.
+func (l *Loop) Handle(ctx context.Context, env *events.Envelope) error {
+	p, err := events.Decode(env)
+	if err != nil {
+		return err
+	}
+	req, ok := p.(events.ReplyRequested)
+	if !ok {
+		return nil // erased, or from a newer version
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{loop: l, chat: env.Stream[len("chat/"):], reply: req.Reply, cancel: cancel, done: make(chan struct{}),
+		cause: events.Batch{Actor: events.Actor{Kind: events.Model, ID: req.Model}, Correlation: env.Correlation, Causation: env.Ref()}}
+	if !l.enter(r) {
+		return nil // this process has it already
+	}
+	defer l.leave(r)
+	err = r.answer(ctx)
+	if conflict := new(events.ConflictError); errors.As(err, &conflict) {
+		return nil // the reply was ended from outside
+	}
+	return err
+}
+
+func (l *Loop) enter(r *run) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running == nil {
+		l.running = map[string]*run{}
+	}
+	if l.running[r.reply] != nil {
+		return false
+	}
+	l.running[r.reply] = r
+	return true
+}
+
+func (l *Loop) leave(r *run) {
+	l.mu.Lock()
+	delete(l.running, r.reply)
+	l.mu.Unlock()
+	close(r.done)
+}
+
+// append makes events of the reply durable while it is open. It goes on when
+// the context ends, because what happened happened; while the disk is full it
+// waits, so that an answer that was paid for is not lost.
+func (r *run) append(ctx context.Context, puts []events.Put, payloads ...events.Payload) error {
+	b := r.cause
+	b.Puts = puts
+	part := events.Part{Stream: events.ChatStream(r.chat), Expect: events.WhileOpen(r.reply)}
+	for _, p := range payloads {
+		part.Events = append(part.Events, events.New{Payload: p})
+	}
+	b.Parts = []events.Part{part}
+	for {
+		_, err := r.loop.Log.Append(context.WithoutCancel(ctx), b)
+		if !errors.Is(err, events.ErrReadOnly) {
+			return err
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// state is what the loop looks at between rounds.
+type state struct {
+	ended  bool
+	begun  bool
+	resume int
+	round  *transcript.Round // the newest that counts; a copy
+	next   int               // number of the next round
+	calls  int               // rounds in a row that ended with calls
+}
+
+func (r *run) look(ctx context.Context) (state, error) {
+	var s state
+	err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
+		_, reply := c.Reply(r.reply)
+		if reply == nil || reply.Ended() || c.Deleted {
+			s.ended = true
+			return nil
+		}
+		s.begun, s.resume, s.next = reply.Begun, reply.Resumed, len(reply.Rounds)+1
+		if x := reply.Current(); x != nil {
+			cp := *x
+			s.round = &cp
+		}
+		live := reply.Live()
+		for i := len(live) - 1; i >= 0 && len(live[i].Calls) > 0; i-- {
+			s.calls++
+		}
+		return nil
+	})
+	return s, err
+}
+
+// maxResumes is how often a reply is taken up again without getting on.
+const maxResumes = 3
+
+// answer takes the reply from where its stream stands to its end.
+func (r *run) answer(ctx context.Context) error {
+	s, err := r.look(ctx)
+	if err != nil || s.ended {
+		return err
+	}
+	target, err := r.target(ctx)
+	if err != nil {
+		return r.finish(ctx, events.Failed, "", &events.RoundError{Kind: "unavailable", Message: err.Error()}, 0)
+	}
+	if !s.begun {
+		if err := r.append(ctx, nil, events.ReplyStarted{Reply: r.reply, Model: target.model.ID,
+			ModelName: target.model.Name, Connection: target.model.Connection}); err != nil {
+			return err
+		}
+	} else if done, err := r.resume(ctx, s, target); done || err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, target.wallClock, errWallTime)
+	defer stop()
+	return r.rounds(ctx, target)
+}
+
+// resume settles what a restart left: a round in flight is superseded, and a
+// reply that does not get on is given up.
+func (r *run) resume(ctx context.Context, s state, t *target) (done bool, err error) {
+	if s.resume >= maxResumes {
+		return true, r.finish(ctx, events.Failed, "resumed", &events.RoundError{Kind: "unavailable",
+			Message: fmt.Sprintf("The reply was taken up %d times after a restart and never got on.", maxResumes)}, t.model.State.ContextLength)
+	}
+	if s.round != nil && s.round.Done {
+		if len(s.round.Calls) == 0 || s.round.Error != nil {
+			return true, r.conclude(ctx, s.round, t)
+		}
+		return false, r.append(ctx, nil, events.ReplyResumed{Reply: r.reply, Reason: "restart"})
+	}
+	out := []events.Payload{events.ReplyResumed{Reply: r.reply, Reason: "restart"}}
+	if s.round != nil {
+		out = append([]events.Payload{events.RoundSuperseded{Reply: r.reply, Round: s.round.N, Reason: "restart"}}, out...)
+	}
+	return false, r.append(ctx, nil, out...)
+}
+
+// maxRefused is how many rounds in a row may end with calls that are refused
+// before the model is no longer asked.
+const maxRefused = 3
+
+// rounds asks until a round has no calls.
+func (r *run) rounds(ctx context.Context, t *target) error {
+	for {
+		s, err := r.look(ctx)
+		if err != nil || s.ended {
+			return err
+		}
+		if s.round != nil && s.round.Done && s.calls >= maxRefused {
+			return r.finish(ctx, events.Complete, "no_tools", nil, t.model.State.ContextLength)
+		}
+		if err := r.round(ctx, s.next, t); err != nil {
+			return err
+		}
+		if s, err = r.look(ctx); err != nil || s.ended {
+			return err
+		}
+		if s.round.Error != nil || len(s.round.Calls) == 0 || s.round.Finish == llm.FinishLength {
+			return r.conclude(ctx, s.round, t)
+		}
+	}
+}
+
+// conclude ends a reply whose last round has finished.
+func (r *run) conclude(ctx context.Context, x *transcript.Round, t *target) error {
+	switch {
+	case x.Error != nil:
+		return r.finish(ctx, events.Failed, x.Error.Kind, x.Error, t.model.State.ContextLength)
+	case x.Finish == llm.FinishLength, x.Finish == llm.FinishFilter:
+		return r.finish(ctx, events.Complete, x.Finish, nil, t.model.State.ContextLength)
+	}
+	return r.finish(ctx, events.Complete, "", nil, t.model.State.ContextLength)
+}
+
+// finish ends the reply, once, and delivers the next queued turn in the same
+// append when it ended well: Stop and failure leave the queue alone.
+func (r *run) finish(ctx context.Context, status, reason string, trouble *events.RoundError, contextLength int) error {
+	ctx = context.WithoutCancel(ctx)
+	for {
+		var part events.Part
+		err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
+			_, reply := c.Reply(r.reply)
+			if reply == nil || reply.Ended() {
+				return nil
+			}
+			out := []events.New{{Payload: events.ReplyFinished{Reply: r.reply, Status: status, Reason: reason, Error: trouble,
+				Metrics: transcript.Measure(reply, contextLength, r.loop.Now())}}}
+			if status == events.Complete {
+				for _, p := range commands.DeliverNext(c, r.loop.NewID) {
+					out = append(out, events.New{Payload: p})
+				}
+			}
+			part = events.Part{Stream: events.ChatStream(r.chat), Expect: events.Exactly(c.Deciding), Events: out}
+			return nil
+		})
+		if err != nil || len(part.Events) == 0 {
+			return err
+		}
+		b := r.cause
+		b.Parts = []events.Part{part}
+		_, err = r.loop.Log.Append(ctx, b)
+		if conflict := new(events.ConflictError); !errors.As(err, &conflict) {
+			return err
+		}
+	}
+}

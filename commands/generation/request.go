@@ -1,0 +1,198 @@
+package generation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"lembas/commands"
+	"lembas/commands/llm"
+	"lembas/events"
+	"lembas/projections/transcript"
+)
+
+// target is whom a reply asks and within which limits.
+type target struct {
+	model      commands.ModelView
+	connection commands.ConnectionView
+	endpoint   *llm.Endpoint
+	wallClock  time.Duration
+	gather     time.Duration
+	maxOutput  int // tokens, 0 is no limit
+}
+
+// target resolves the reply's model. The error is for the person who waits.
+func (r *run) target(ctx context.Context) (*target, error) {
+	s := r.loop.Service
+	var id string
+	err := s.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
+		_, reply := c.Reply(r.reply)
+		id = reply.Model
+		if id == "" {
+			id = c.Model
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Model(ctx, id)
+	if err != nil || m.Gone || !m.State.Enabled {
+		return nil, fmt.Errorf("The model of this chat is no longer available. Choose another one below and try again.") //nolint:staticcheck // shown as a sentence
+	}
+	c, err := s.Connection(ctx, m.Connection)
+	if err != nil || !c.State.Enabled {
+		return nil, fmt.Errorf("The connection of this model is switched off. Choose another model below and try again.") //nolint:staticcheck // shown as a sentence
+	}
+	key, err := s.ConnectionKey(c)
+	if err != nil {
+		r.loop.Logger.Error("reading a connection's key", "connection", c.ID, "err", err)
+		return nil, fmt.Errorf("The key of this model's connection cannot be read. An administrator has to enter it again.") //nolint:staticcheck // shown as a sentence
+	}
+	set, err := s.Settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	idle := time.Duration(set.Int("limits.stream_idle")) * time.Second
+	return &target{model: m, connection: c,
+		endpoint: &llm.Endpoint{BaseURL: c.State.BaseURL, APIKey: key, HTTP: r.loop.HTTP, Retry: r.loop.Retry,
+			IdleTimeout: idle, FirstByteTimeout: max(idle, 5*time.Minute)},
+		wallClock: time.Duration(set.Int("limits.wall_clock")) * time.Second,
+		gather:    time.Duration(set.Int("limits.gather_ms")) * time.Millisecond,
+		maxOutput: int(set.Int("limits.output_tokens")),
+	}, nil
+}
+
+// request builds the exact bytes of the next round.
+func (r *run) request(ctx context.Context, t *target) ([]byte, error) {
+	req := llm.Request{Model: t.model.Name, Stream: true, StreamOptions: &llm.StreamOptions{IncludeUsage: true}}
+	var owner, folder string
+	err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
+		owner, folder = c.Owner, c.Folder
+		req.Messages = conversation(c, r.reply)
+		setEffort(&req, c.Effort)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	u, err := r.loop.Service.User(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	prompt := u.FolderPrompt(folder)
+	if prompt == "" {
+		prompt = t.model.State.SystemPrompt
+	}
+	if prompt != "" {
+		req.Messages = append([]llm.Message{{Role: "system", Content: prompt}}, req.Messages...)
+	}
+	setParams(&req, t.model.State.Params, t.connection.State.Extensions)
+	return req.Encode()
+}
+
+// conversation is the turns up to and with the one that a reply answers. A
+// reply without words is told in words, so that two user turns never go out
+// side by side.
+func conversation(c *transcript.Chat, reply string) []llm.Message {
+	var out []llm.Message
+	for _, t := range c.Turns {
+		out = append(out, llm.Message{Role: "user", Content: t.Text()})
+		for _, r := range t.Replies {
+			if r.ID == reply {
+				return append(out, rounds(r)...)
+			}
+		}
+		out = append(out, llm.Message{Role: "assistant", Content: said(t.Reply())})
+	}
+	return out
+}
+
+func said(r *transcript.Reply) string {
+	if r == nil {
+		return "(No answer was given.)"
+	}
+	if text := strings.TrimSpace(r.Content()); text != "" {
+		return text
+	}
+	return "(No answer was given: the reply " + map[string]string{transcript.Stopped: "was stopped", transcript.Failed: "failed"}[r.Status] + ".)"
+}
+
+// rounds is what the running reply has said and been told so far.
+func rounds(r *transcript.Reply) []llm.Message {
+	var out []llm.Message
+	for _, x := range r.Live() {
+		if !x.Done {
+			continue
+		}
+		turn := llm.Message{Role: "assistant", Content: x.Content.String()}
+		var results []llm.Message
+		for _, k := range x.Calls {
+			turn.ToolCalls = append(turn.ToolCalls, llm.Call{ID: k.ID, Name: k.Name, Arguments: string(k.Arguments)})
+			results = append(results, llm.Message{Role: "tool", ToolCallID: k.ID, Content: k.Output})
+		}
+		out = append(append(out, turn), results...)
+		for _, q := range x.Injected {
+			out = append(out, llm.Message{Role: "user", Content: q.Text})
+		}
+	}
+	return out
+}
+
+// setEffort sends a level in both spellings that servers read; "off" and none
+// send neither.
+func setEffort(req *llm.Request, effort string) {
+	if effort == "" || effort == "off" {
+		return
+	}
+	level, _ := json.Marshal(effort) // text always encodes
+	req.ReasoningEffort = effort
+	req.TemplateArgs = map[string]json.RawMessage{"reasoning_effort": level}
+}
+
+// setParams sends the model's sampling parameters; those that are not standard
+// only to a connection that opted in.
+func setParams(req *llm.Request, params map[string]float64, extensions bool) {
+	for name, v := range params {
+		whole := int64(v)
+		switch name {
+		case "temperature":
+			req.Temperature = &v
+		case "top_p":
+			req.TopP = &v
+		case "max_tokens":
+			req.MaxTokens = &whole
+		case "seed":
+			req.Seed = &whole
+		case "presence_penalty":
+			req.PresencePen = &v
+		case "frequency_penalty":
+			req.FrequencyPen = &v
+		default:
+			if extensions {
+				if req.Extra == nil {
+					req.Extra = map[string]json.RawMessage{}
+				}
+				raw, _ := json.Marshal(v) // bounded finite numbers always encode
+				req.Extra[name] = raw
+			}
+		}
+	}
+}
+
+// maxInlineRequest is how long a request may be to stand in its event; longer
+// ones are blobs.
+const maxInlineRequest = 32 << 10
+
+func (r *run) roundStarted(n int, body []byte) (events.RoundStarted, []events.Put) {
+	p := events.RoundStarted{Reply: r.reply, Round: n, Estimate: transcript.EstimateTokens(len(body))}
+	if len(body) <= maxInlineRequest {
+		p.Request = body
+		return p, nil
+	}
+	ref, put := r.loop.Blobs.Put(body)
+	p.Blob = &ref
+	return p, []events.Put{put}
+}

@@ -1,0 +1,125 @@
+package generation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"lembas/commands/llm"
+	"lembas/events"
+	"lembas/projections/transcript"
+)
+
+// round asks the endpoint once and records all of it. A nil error means that
+// the round has finished in the log, well or not.
+func (r *run) round(ctx context.Context, n int, t *target) error {
+	body, err := r.request(ctx, t)
+	if err != nil {
+		return err
+	}
+	started, puts := r.roundStarted(n, body)
+	if err := r.append(ctx, puts, started); err != nil {
+		return err
+	}
+	g := newGatherer(t.gather, func(p events.Payload) error { return r.append(ctx, nil, p) })
+	g.reply, g.round = r.reply, n
+	res, callErr := t.endpoint.Stream(ctx, body, llm.Handler{
+		Delta: func(d llm.Delta) error { return r.delta(g, d, t) },
+		Retry: func(a llm.Attempt) {
+			g.put(events.RoundRetried{Reply: r.reply, Round: n, Attempt: a.Number, Error: *roundError(a.Err), WaitMS: a.Wait.Milliseconds()})
+		},
+	})
+	if err := g.close(); err != nil {
+		return err
+	}
+	return r.settle(ctx, n, t, res, callErr)
+}
+
+// delta takes one piece of the reply and keeps the budget of output.
+func (r *run) delta(g *gatherer, d llm.Delta, t *target) error {
+	r.output += len(d.Text)
+	if t.maxOutput > 0 && transcript.EstimateTokens(r.output) > t.maxOutput {
+		return errOutput
+	}
+	return g.add(d)
+}
+
+// settle records how a round ended. When the process is going down it records
+// nothing more: the round is superseded at the next start.
+func (r *run) settle(ctx context.Context, n int, t *target, res llm.Result, callErr error) error {
+	cause := context.Cause(ctx)
+	end := events.RoundFinished{Reply: r.reply, Round: n, FinishReason: res.FinishReason, MS: res.Total.Milliseconds(), Usage: usage(res.Usage)}
+	if res.First > 0 {
+		first := res.First.Milliseconds()
+		end.FirstMS = &first
+	}
+	switch {
+	case errors.Is(cause, errStopped):
+		if err := r.append(ctx, nil, end); err != nil {
+			return err
+		}
+		return r.finish(ctx, events.Stopped, "stopped", nil, t.model.State.ContextLength)
+	case errors.Is(callErr, errOutput):
+		return r.overBudget(ctx, end, "limits.output_tokens", int64(t.maxOutput), errOutput, t)
+	case errors.Is(cause, errWallTime):
+		return r.overBudget(ctx, end, "limits.wall_clock", int64(t.wallClock.Seconds()), errWallTime, t)
+	case cause != nil:
+		return cause
+	case callErr != nil:
+		return callErr
+	}
+	if res.Err != nil {
+		end.Error = roundError(res.Err)
+	}
+	return r.append(ctx, nil, append(r.calls(n, &res), end)...)
+}
+
+// overBudget ends a reply that may take no more, and says which budget it was.
+func (r *run) overBudget(ctx context.Context, end events.RoundFinished, budget string, limit int64, why error, t *target) error {
+	if err := r.append(ctx, nil, end, events.ReplyBudgetSpent{Reply: r.reply, Budget: budget, Limit: limit}); err != nil {
+		return err
+	}
+	return r.finish(ctx, events.Failed, budget, &events.RoundError{Kind: "budget", Message: why.Error() + " (" + budget + ")"}, t.model.State.ContextLength)
+}
+
+// calls records the calls that a model made although nothing was offered to
+// it, and refuses them in words that it can act on.
+func (r *run) calls(n int, res *llm.Result) []events.Payload {
+	var out []events.Payload
+	for i, c := range res.Calls {
+		raw := c.Raw
+		if raw == "" {
+			raw = c.Arguments
+		}
+		args := json.RawMessage(c.Arguments)
+		if !c.ArgumentsValid {
+			args = json.RawMessage("{}")
+		}
+		why := "This tool was not offered in this chat. Answer without tools."
+		if res.Err != nil || res.FinishReason == llm.FinishLength {
+			why = "The call was cut before it was complete and was not run."
+		}
+		out = append(out,
+			events.ToolCalled{Reply: r.reply, Round: n, Call: c.ID, Index: i, Name: c.Name, Arguments: args, Raw: raw, Risk: ""},
+			events.ToolFinished{Reply: r.reply, Round: n, Call: c.ID, Status: events.ToolRefused, Output: why, Bytes: int64(len(why))})
+	}
+	return out
+}
+
+func usage(u *llm.Usage) *events.Usage {
+	if u == nil {
+		return nil
+	}
+	out := &events.Usage{Prompt: int(u.Prompt), Completion: int(u.Completion)}
+	if u.Cached != nil {
+		out.Cached = int(*u.Cached)
+	}
+	if u.Reasoning != nil {
+		out.Reasoning = int(*u.Reasoning)
+	}
+	return out
+}
+
+func roundError(e *llm.Error) *events.RoundError {
+	return &events.RoundError{Kind: e.Kind, Status: e.Status, Message: e.Message}
+}
