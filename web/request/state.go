@@ -1,0 +1,97 @@
+package request
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"time"
+
+	"lembas/commands"
+)
+
+const (
+	// MaxBody bounds a JSON body: a message of commands.MaxText, every
+	// character of it escaped.
+	MaxBody = 4 << 20
+	// bodyTime is how long a body may take to arrive.
+	bodyTime = 30 * time.Second
+	// maxKey bounds an Idempotency-Key.
+	maxKey = 200
+)
+
+// state is what is known about one request. It is made once, by Middleware,
+// and used by the goroutine of the request alone.
+type state struct {
+	correlation string
+	address     string
+	secure      bool
+	identity    *commands.Identity
+	key         string
+	body        []byte
+	read        bool
+	arrived     func() // takes the deadline for the body away
+}
+
+type stateKey struct{}
+
+func stateOf(ctx context.Context) *state {
+	if s, ok := ctx.Value(stateKey{}).(*state); ok {
+		return s
+	}
+	return &state{}
+}
+
+// Correlation is the id of a request, under which the log has all it led to.
+func Correlation(ctx context.Context) string { return stateOf(ctx).correlation }
+
+// Address is where a request comes from, "" when not known.
+func Address(ctx context.Context) string { return stateOf(ctx).address }
+
+// Secure says whether the browser talks TLS.
+func Secure(ctx context.Context) bool { return stateOf(ctx).secure }
+
+// Identity is who a request stands for; false for nobody.
+func Identity(ctx context.Context) (commands.Identity, bool) {
+	if id := stateOf(ctx).identity; id != nil {
+		return *id, true
+	}
+	return commands.Identity{}, false
+}
+
+// Caller is who gives a command with this request and how it came. With an
+// Idempotency-Key it carries a hash of method, path and body.
+func Caller(r *http.Request) commands.Caller {
+	s := stateOf(r.Context())
+	c := commands.Caller{Address: s.address, Correlation: s.correlation, Key: s.key}
+	if s.identity != nil {
+		c.User, c.Admin, c.Session = s.identity.User.ID, s.identity.User.Admin, s.identity.Session
+	}
+	if c.Key != "" {
+		body, _ := Bytes(r) // a body that cannot be read was refused where it is used
+		h := sha256.New()
+		for _, part := range [][]byte{[]byte(r.Method), []byte(r.URL.Path), body} {
+			sum := sha256.Sum256(part)
+			h.Write(sum[:])
+		}
+		c.Body = h.Sum(nil)
+	}
+	return c
+}
+
+// Bytes is the request's body, at most MaxBody; it may be asked for again.
+func Bytes(r *http.Request) ([]byte, error) {
+	s := stateOf(r.Context())
+	if s.read {
+		return s.body, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, MaxBody))
+	if err != nil {
+		return nil, badBody(err)
+	}
+	s.body, s.read = body, true
+	if s.arrived != nil {
+		s.arrived()
+	}
+	return body, nil
+}
