@@ -19,9 +19,9 @@ const (
 	MaxPayload = 4 << 20
 	// MaxBatch is the size of all events of one batch in bytes.
 	MaxBatch = 16 << 20
-	// MaxPuts is the size of all puts of one batch in bytes: an upload of the
-	// default limit fits.
-	MaxPuts = 32 << 20
+	// MaxPuts is the size of all puts of one batch in bytes: two blobs of the
+	// largest size fit.
+	MaxPuts = 65 << 20
 	// MaxOutcome is the size of what is kept under an idempotency key in bytes.
 	MaxOutcome = 64 << 10
 	// MaxName bounds streams, scopes, ids and type names in bytes.
