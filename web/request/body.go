@@ -29,10 +29,15 @@ func decode(body []byte, v any) error {
 	if jsontext.Value(body).Kind() != '{' {
 		return Fail(http.StatusBadRequest, "The body must be a JSON object.")
 	}
-	return badJSON(json.Unmarshal(body, v, json.RejectUnknownMembers(true)))
+	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
+	if err != nil && !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)) {
+		// A mistake further on is worse than the member that was looked at first.
+		return Fail(http.StatusBadRequest, "The body is not JSON, or is nested too deep.")
+	}
+	return badJSON(err)
 }
 
-// badJSON tells what is not JSON from JSON that says something else.
+// badJSON names the member that is wrong in a body that is JSON.
 func badJSON(err error) error {
 	var semantic *json.SemanticError
 	var syntactic *jsontext.SyntacticError
@@ -41,8 +46,6 @@ func badJSON(err error) error {
 		return nil
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
 		return events.Invalid(member(syntactic.JSONPointer), "is there twice")
-	case errors.As(err, &syntactic):
-		return Fail(http.StatusBadRequest, "The body is not JSON: there is a mistake at byte %d.", syntactic.ByteOffset)
 	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
 		return events.Invalid(member(semantic.JSONPointer), "is not known here")
 	case errors.As(err, &semantic):
