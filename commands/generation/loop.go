@@ -161,9 +161,11 @@ type state struct {
 	calls  int               // rounds in a row that ended with calls
 }
 
+// look reads on when the context has ended: how the reply stands decides what
+// an ending has to record.
 func (r *run) look(ctx context.Context) (state, error) {
 	var s state
-	err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
+	err := r.loop.Service.WithChat(context.WithoutCancel(ctx), r.chat, func(c *transcript.Chat) error {
 		_, reply := c.Reply(r.reply)
 		if reply == nil || reply.Ended() || c.Deleted {
 			s.ended = true

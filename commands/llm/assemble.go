@@ -24,6 +24,7 @@ type assembler struct {
 	seen                        bool // something that looks like a chunk came
 	lost                        int  // pieces that could not be read
 	lostText                    string
+	stray                       bool // a line came that is no field
 	failed                      *Error
 	stopped                     error // what Handler.Delta returned
 	first                       time.Duration
@@ -54,14 +55,26 @@ func (a *assembler) frame(f frame) error {
 			a.json(p, f.bare)
 		}
 	})
-	if lost > 0 && !f.bare {
-		if a.lost == 0 {
-			a.lostText = clip(tidy(string(f.data[:min(len(f.data), 400)])), 80)
-		}
-		a.lost += lost
+	switch {
+	case lost == 0:
+	case f.cut && (f.data[0] == '{' || f.data[0] == '['):
+		a.seen = true // the rest of it did not come: that is a reply cut off, not garbage
+	case f.bare:
+		a.stray = true
+		a.lose(0, f.data)
+	default:
+		a.lose(lost, f.data)
 	}
 	a.done = a.done || done && !f.bare
 	return nil
+}
+
+// lose counts pieces that could not be read, and keeps the first words of the first.
+func (a *assembler) lose(n int, p []byte) {
+	if a.lostText == "" {
+		a.lostText = clip(tidy(string(p[:min(len(p), 400)])), 80)
+	}
+	a.lost += n
 }
 
 // errorFrame is an error by the name of its event or field, whatever its payload looks like.
@@ -91,8 +104,8 @@ func (a *assembler) json(p []byte, bare bool) {
 		return
 	}
 	var c chunk
-	if !c.read(p) {
-		a.lost++
+	if json.Unmarshal(p, &c) != nil {
+		a.lose(1, p)
 		return
 	}
 	failed := c.failure(p)
@@ -101,8 +114,7 @@ func (a *assembler) json(p []byte, bare bool) {
 	}
 	if failed == nil && !c.known() {
 		if len(object(p)) > 0 {
-			a.lost++
-			a.lostText = clip(tidy(string(p[:min(len(p), 400)])), 80)
+			a.lose(1, p)
 		}
 		return
 	}
@@ -267,7 +279,7 @@ func (a *assembler) failure(broken *Error, said bool) *Error {
 		return &Error{Kind: KindEmpty, Message: "The model sent nothing. Often the context is too long for it."}
 	case a.seen || said:
 		return &Error{Kind: KindTruncated, Message: "The reply was cut off: the endpoint closed the connection before it was finished."}
-	case a.lost > 0:
+	case a.lost > 0 || a.stray:
 		return &Error{Kind: KindMalformed, Message: "The endpoint answered with something that is not a reply: " + a.lostText}
 	}
 	return &Error{Kind: KindEmpty, Message: "The endpoint sent nothing."}

@@ -283,5 +283,3 @@ func valid(p []byte, fn func([]byte)) bool {
 	fn(p)
 	return true
 }
-
-func (c *chunk) read(p []byte) bool { return json.Unmarshal(p, c) == nil }

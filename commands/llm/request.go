@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 )
 
 // Request is a chat completion request. Encode gives the same bytes for the same request: members in the order below,
@@ -64,10 +66,9 @@ func (r Request) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	known := object(head)
 	names := make([]string, 0, len(r.Extra))
 	for name := range r.Extra {
-		if _, taken := known[name]; taken || name == "stream" || name == "tools" {
+		if known(name) {
 			return nil, fmt.Errorf("encode request: extra member %q is set by the request itself", name)
 		}
 		names = append(names, name)
@@ -82,6 +83,17 @@ func (r Request) Encode() ([]byte, error) {
 		out = append(append(append(append(out, ','), key...), ':'), r.Extra[name]...)
 	}
 	return append(out, '}'), nil
+}
+
+// known reports whether Request has a member of that name itself.
+func known(name string) bool {
+	t := reflect.TypeFor[Request]()
+	for i := range t.NumField() {
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
+			return true
+		}
+	}
+	return false
 }
 
 // MarshalJSON writes role, content, tool_calls, tool_call_id. Content is always there: some servers refuse null.

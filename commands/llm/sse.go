@@ -13,7 +13,8 @@ type frame struct {
 	event string // SSE event name, "" when there was none
 	data  []byte // valid until the callback returns
 	err   bool   // it came as an SSE field called error
-	bare  bool   // it stood on a line without a field name
+	bare  bool   // a line that is no field we know
+	cut   bool   // the body ended in the middle of it, or right behind it
 }
 
 // reader cuts a response body into payloads. It is fed as bytes arrive, and looks at each byte once, so the result does
@@ -33,6 +34,7 @@ type reader struct {
 	whole   bool // data is one finished JSON text
 	inData  scanner
 	json    scanner
+	ending  bool
 }
 
 type mode int
@@ -180,8 +182,10 @@ func (r *reader) endLine() error {
 		r.event = string(value)
 	case "error":
 		return r.emit(frame{event: r.event, data: value, err: true})
+	case "", "id", "retry":
+		return nil
 	}
-	return nil
+	return r.emit(frame{data: line, bare: true})
 }
 
 // addData joins the data lines of one event. A line that begins a new object behind a finished one is sent on at once:
@@ -209,7 +213,7 @@ func (r *reader) addData(value []byte) error {
 }
 
 func (r *reader) dispatch() error {
-	f := frame{event: r.event, data: r.data}
+	f := frame{event: r.event, data: r.data, cut: r.ending}
 	had := r.has
 	r.event, r.has, r.whole, r.inData = "", false, false, scanner{}
 	defer func() { r.data = r.data[:0] }()
@@ -221,10 +225,11 @@ func (r *reader) dispatch() error {
 
 // end is the end of the body: an unfinished line and a pending event count.
 func (r *reader) end() error {
+	r.ending = true
 	switch r.mode {
 	case modeJSON:
 		if len(r.line) > 0 {
-			return r.emit(frame{data: r.line})
+			return r.emit(frame{data: r.line, cut: true})
 		}
 	case modeSSE:
 		if len(r.line) > 0 {
