@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed css/*.css vendor/*.js
+//go:embed css/*.css js/*.js vendor/*.js art/*.svg art/*.png
 var embedded embed.FS
 
 // Files is every embedded file by its name, such as "css/tokens.css". It is

@@ -29,7 +29,7 @@ func fragmentTypes() map[string]reflect.Type {
 		"message":       reflect.TypeFor[Message](),     // #m-ID
 		"round":         reflect.TypeFor[Round](),       // #r-ID-N
 		"think":         reflect.TypeFor[Think](),       // #think-ID-N
-		"note":          reflect.TypeFor[Note](),    // #note-ID-N-KEY
+		"note":          reflect.TypeFor[Note](),        // #note-ID-N-KEY
 		"tools":         reflect.TypeFor[Round](),       // #tools-ID-N
 		"error":         reflect.TypeFor[Message](),     // #err-ID
 		"foot":          reflect.TypeFor[Message](),     // #foot-ID
@@ -53,6 +53,7 @@ func fragmentTypes() map[string]reflect.Type {
 		"connection-health": reflect.TypeFor[ConnectionHealth](),
 		"connection-models": reflect.TypeFor[ConnectionModels](),
 		"model-list":        reflect.TypeFor[ModelList](),
+		"model-row":         reflect.TypeFor[ModelRow](), // PATCH …?row=1
 		"model-form":        reflect.TypeFor[ModelForm](),
 		"user-list":         reflect.TypeFor[UserList](),
 		"user-row":          reflect.TypeFor[UserRow](),
