@@ -27,6 +27,7 @@ func fragmentTypes() map[string]reflect.Type {
 		// A chat.
 		"messages":      reflect.TypeFor[MessagePage](), // older ones, with their own "older" link
 		"message":       reflect.TypeFor[Message](),     // #m-ID
+		"who":           reflect.TypeFor[Message](),     // #who-ID: author, status, time of a reply
 		"round":         reflect.TypeFor[Round](),       // #r-ID-N
 		"think":         reflect.TypeFor[Think](),       // #think-ID-N
 		"note":          reflect.TypeFor[Note](),        // #note-ID-N-KEY
