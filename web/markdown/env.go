@@ -19,7 +19,7 @@ type env struct {
 	seen    map[string]bool // footnotes that were referred to
 	figures map[string]string
 
-	// resolved: a block looks different depending on what comes elsewhere.
+	// resolved: a block may look different depending on what comes elsewhere.
 	resolved bool
 }
 
@@ -36,12 +36,14 @@ func newEnv(prefix string) *env {
 func (e *env) collect(s *segment) {
 	switch s.kind {
 	case kindDefinition:
+		e.resolved = true
 		label, dest, title, _ := parseLine(s.lines[0]).definition()
 		key := util.ToLinkReference([]byte(label))
 		if _, ok := e.refs[key]; !ok {
 			e.refs[key] = parser.NewReference([]byte(label), []byte(dest), []byte(title))
 		}
 	case kindNote:
+		e.resolved = true
 		label, _, _ := parseLine(s.lines[0]).note()
 		e.notes[label] = true
 	}

@@ -198,8 +198,8 @@ func (l line) mathOpen() (closer string, whole, ok bool) {
 		return "", false, false
 	}
 	i := strings.Index(t[2:], closer)
-	if i < 0 {
-		return closer, false, true
+	if i < 0 { // \[ may also be an escaped bracket
+		return closer, false, closer == "$$" || len(t) == 2 || t[2] == ' '
 	}
 	return closer, true, i > 0 && i+4 == len(t)
 }

@@ -27,13 +27,13 @@ func newPolicy() *bluemonday.Policy {
 // allowMathML admits the presentation elements that mathML makes, and of their
 // attributes those that neither load nor link nor style freely.
 func allowMathML(p *bluemonday.Policy) {
-	p.AllowElements("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac",
-		"msqrt", "mroot", "mover", "munder", "munderover", "mtable", "mtr", "mtd", "mstyle")
+	p.AllowNoAttrs().OnElements("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "msup", "msub", "msubsup",
+		"mfrac", "msqrt", "mroot", "mover", "munder", "munderover", "mtable", "mtr", "mtd")
 	word := regexp.MustCompile(`^[a-z]{1,10}$`)
-	p.AllowAttrs("display", "mathvariant", "stretchy", "fence", "accent", "displaystyle", "form").
-		Matching(word).OnElements("math", "mi", "mo", "mover", "munder", "mstyle", "mtable")
+	p.AllowAttrs("display", "mathvariant", "stretchy", "accent", "displaystyle").
+		Matching(word).OnElements("math", "mi", "mo", "mover", "mtable")
 	p.AllowAttrs("columnalign").Matching(regexp.MustCompile(`^(left|right|center)( (left|right|center)){0,19}$`)).
-		OnElements("mtable", "mtd")
+		OnElements("mtable")
 	p.AllowAttrs("width").Matching(regexp.MustCompile(`^-?[0-9.]{1,6}em$`)).OnElements("mspace")
 	p.AllowAttrs("linethickness").Matching(regexp.MustCompile(`^0$`)).OnElements("mfrac")
 	p.AllowAttrs("alttext").OnElements("math")

@@ -135,7 +135,11 @@ func (r *Renderer) parse(p parser.Parser, src string, e *env) (string, int) {
 		return unformatted("This text cannot be formatted", src), 1
 	}
 	safe := r.policy.SanitizeBytes(w.Bytes())
-	return w.fill(strings.TrimRight(string(safe), "\n")), doc.ChildCount()
+	n := 0 // goldmark's ChildCount is wrong after a paragraph became a table
+	for c := doc.FirstChild(); c != nil; c = c.NextSibling() {
+		n++
+	}
+	return w.fill(strings.TrimRight(string(safe), "\n")), n
 }
 
 // context is goldmark's parse context with what our inline parsers need.
@@ -150,9 +154,6 @@ func state(pc parser.Context) *context { return pc.(*context) }
 // Reference looks the definitions of the whole text up.
 func (c *context) Reference(label string) (parser.Reference, bool) {
 	ref, ok := c.env.refs[label]
-	if ok {
-		c.env.resolved = true
-	}
 	return ref, ok
 }
 

@@ -28,15 +28,13 @@ type segment struct {
 	fence fence
 	ended bool // fence, math: the closing line is there
 	close string
-	width int // list: content column of the present top-level item
-	empty int // blank lines held back until the block goes on
+	width int      // list: content column of the present top-level item
+	empty []string // blank lines held back until the block goes on
 }
 
 func (s *segment) add(l string) {
-	for ; s.empty > 0; s.empty-- {
-		s.lines = append(s.lines, "")
-	}
-	s.lines = append(s.lines, l)
+	s.lines = append(append(s.lines, s.empty...), l)
+	s.empty = s.empty[:0]
 	s.size += len(l) + 1
 }
 
@@ -162,14 +160,14 @@ func (s *segment) take(raw string, l line) (taken, ended bool) {
 		return s.takeParagraph(raw, l)
 	}
 	if l.blank() {
-		s.empty++
+		s.empty = append(s.empty, raw)
 		return true, false
 	}
 	switch s.kind {
 	case kindIndented:
 		taken = l.indent > 3
 	case kindNote:
-		taken = l.indent > 3 || (s.empty == 0 && !breaks(l))
+		taken = l.indent > 3 || (len(s.empty) == 0 && !breaks(l))
 	case kindList:
 		taken = s.takesItem(l)
 	}
@@ -189,7 +187,7 @@ func (s *segment) takesItem(l line) bool {
 		s.width = m.width
 		return true
 	}
-	return s.empty == 0 && !breaks(l)
+	return len(s.empty) == 0 && !breaks(l)
 }
 
 func (s *segment) takeParagraph(raw string, l line) (taken, ended bool) {
