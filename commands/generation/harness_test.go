@@ -50,11 +50,11 @@ func (s *secrets) Open(name string) ([]byte, error) {
 
 type blobs struct{ m map[string][]byte }
 
-func (b blobs) Put(data []byte) (events.BlobRef, events.Put) {
+func (b blobs) Put(data []byte) (events.BlobRef, events.Put, error) {
 	h := sha256.Sum256(data)
 	d := hex.EncodeToString(h[:])
 	b.m[d] = data
-	return events.BlobRef{Digest: d, Size: int64(len(data))}, events.Put{Space: "blob", Key: h[:], Value: data}
+	return events.BlobRef{Digest: d, Size: int64(len(data))}, events.Put{Space: "blob", Key: h[:], Value: data}, nil
 }
 
 func (b blobs) Get(d string) ([]byte, error) { return b.m[d], nil }

@@ -33,7 +33,7 @@ type Loop struct {
 
 // Blobs keeps bytes that are too long for an event, under their digest.
 type Blobs interface {
-	Put(data []byte) (events.BlobRef, events.Put)
+	Put(data []byte) (events.BlobRef, events.Put, error)
 	Get(digest string) ([]byte, error)
 }
 

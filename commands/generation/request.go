@@ -186,13 +186,13 @@ func setParams(req *llm.Request, params map[string]float64, extensions bool) {
 // ones are blobs.
 const maxInlineRequest = 32 << 10
 
-func (r *run) roundStarted(n int, body []byte) (events.RoundStarted, []events.Put) {
+func (r *run) roundStarted(n int, body []byte) (events.RoundStarted, []events.Put, error) {
 	p := events.RoundStarted{Reply: r.reply, Round: n, Estimate: transcript.EstimateTokens(len(body))}
 	if len(body) <= maxInlineRequest {
 		p.Request = body
-		return p, nil
+		return p, nil, nil
 	}
-	ref, put := r.loop.Blobs.Put(body)
+	ref, put, err := r.loop.Blobs.Put(body)
 	p.Blob = &ref
-	return p, []events.Put{put}
+	return p, []events.Put{put}, err
 }

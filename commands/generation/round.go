@@ -17,7 +17,14 @@ func (r *run) round(ctx context.Context, n int, t *target) error {
 	if err != nil {
 		return err
 	}
-	started, puts := r.roundStarted(n, body)
+	started, puts, err := r.roundStarted(n, body)
+	if errors.Is(err, events.ErrTooLarge) {
+		return r.finish(ctx, events.Failed, "too_large", &events.RoundError{Kind: "unavailable",
+			Message: "The conversation is too long to be sent. Start a new chat."}, t.model.State.ContextLength)
+	}
+	if err != nil {
+		return err
+	}
 	if err := r.append(ctx, puts, started); err != nil {
 		return err
 	}
