@@ -79,6 +79,15 @@ func Caller(r *http.Request) commands.Caller {
 	return c
 }
 
+// CallerWithoutKey is Caller for a request whose body holds a password: the
+// log keeps the hash of a request beside its key, and a password could be
+// guessed from it.
+func CallerWithoutKey(r *http.Request) commands.Caller {
+	c := Caller(r)
+	c.Key, c.Body = "", nil
+	return c
+}
+
 // Bytes is the request's body, at most MaxBody; it may be asked for again.
 func Bytes(r *http.Request) ([]byte, error) {
 	s := stateOf(r.Context())

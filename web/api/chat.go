@@ -1,0 +1,228 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"lembas/commands"
+	"lembas/events"
+	"lembas/projections/transcript"
+	"lembas/web/request"
+)
+
+// chatHead is a chat without its messages.
+type chatHead struct {
+	ID       string          `json:"id"`
+	Title    string          `json:"title"`
+	Kind     string          `json:"kind"`
+	Mode     string          `json:"mode"`
+	Model    string          `json:"model"`
+	Effort   string          `json:"effort"`
+	Folder   string          `json:"folder_id"`
+	Pinned   bool            `json:"pinned"`
+	Status   string          `json:"status"` // idle, running or waiting
+	Position events.Position `json:"position"`
+}
+
+func headOf(c *transcript.Chat) chatHead {
+	return chatHead{ID: c.ID, Title: c.Title, Kind: c.Kind, Mode: c.Mode, Model: c.Model, Effort: c.Effort,
+		Folder: c.Folder, Pinned: c.Pinned, Status: c.Status(), Position: c.Position}
+}
+
+// chat is one conversation.
+type chat struct {
+	chatHead
+	Messages []message `json:"messages"`
+	// Earlier is the id to pass as ?before= for older messages, absent at the
+	// beginning.
+	Earlier string                    `json:"earlier,omitempty"`
+	Queue   []queued                  `json:"queue"`
+	Pending []events.ConsentRequested `json:"pending"`
+}
+
+type createChat struct {
+	Model       string                   `json:"model,omitempty"` // an id, or a name that is unique; the default when empty
+	Text        string                   `json:"text"`
+	Kind        string                   `json:"kind,omitempty"`
+	Profile     string                   `json:"profile_id,omitempty"`
+	Directory   string                   `json:"project_dir,omitempty"`
+	Mode        string                   `json:"mode,omitempty"`
+	Effort      request.Optional[string] `json:"effort"`
+	Folder      string                   `json:"folder_id,omitempty"`
+	Attachments []string                 `json:"attachments,omitempty"`
+}
+
+type createdChat struct {
+	commands.Created
+	accepted
+}
+
+// CreateChat makes a chat with its first message and asks for the reply.
+func (a *API) CreateChat(w http.ResponseWriter, r *http.Request) error {
+	var in createChat
+	if err := request.Read(r, &in); err != nil {
+		return err
+	}
+	for _, later := range []struct{ field, value string }{{"profile_id", in.Profile}, {"project_dir", in.Directory}, {"mode", in.Mode}} {
+		if later.value != "" {
+			return notYet(later.field)
+		}
+	}
+	made, res, err := a.Service.CreateChat(r.Context(), request.Caller(r), commands.CreateChat{Model: in.Model, Text: in.Text,
+		Kind: in.Kind, Effort: in.Effort.Pointer(), Folder: in.Folder, Attachments: in.Attachments})
+	if err != nil {
+		return err
+	}
+	return request.JSON(w, http.StatusCreated, createdChat{made, accepted{res.Last}})
+}
+
+// notYet refuses a member that belongs to agents, which this version lacks.
+func notYet(field string) error {
+	return events.Invalid(field, "agents are not possible on this instance yet")
+}
+
+// Chats lists the caller's chats, the ones used last first.
+func (a *API) Chats(w http.ResponseWriter, r *http.Request) error {
+	q, err := listQuery(r)
+	if err != nil {
+		return err
+	}
+	who, _ := request.Identity(r.Context())
+	rows, next, err := a.Sidebar.Chats(r.Context(), who.User.ID, q)
+	if err != nil {
+		return err
+	}
+	return request.JSON(w, http.StatusOK, listOf(rows, next))
+}
+
+// Search lists the caller's chats whose titles have the words of ?q=.
+func (a *API) Search(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Query().Get("q") == "" {
+		return events.Invalid("q", "says what to look for")
+	}
+	return a.Chats(w, r)
+}
+
+// Chat gives one conversation: its last messages, or those ?before= one, as it
+// stands or as it stood ?at= a position.
+func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
+	who, _ := request.Identity(r.Context())
+	n, err := limit(r, MaxLimit/2)
+	if err != nil {
+		return err
+	}
+	before := r.URL.Query().Get("before")
+	var out chat
+	view := func(c *transcript.Chat) (err error) {
+		out, err = chatOf(c, before, n)
+		return err
+	}
+	if raw := r.URL.Query().Get("at"); raw != "" {
+		err = a.viewChatAt(r.Context(), who.User.ID, id(r), raw, view)
+	} else {
+		err = a.Service.ViewChat(r.Context(), who.User.ID, id(r), view)
+	}
+	if err != nil {
+		return err
+	}
+	return request.JSON(w, http.StatusOK, out)
+}
+
+// viewChatAt folds a chat of the caller up to a position, from the log.
+func (a *API) viewChatAt(ctx context.Context, user, id, raw string, view func(*transcript.Chat) error) error {
+	at, err := strconv.ParseUint(raw, 10, 64)
+	if err != nil || at == 0 {
+		return events.Invalid("at", "a position in the log")
+	}
+	if err := a.Service.ViewChat(ctx, user, id, func(*transcript.Chat) error { return nil }); err != nil {
+		return err
+	}
+	c := &transcript.Chat{}
+	for e, err := range a.Service.Log.ReadStream(ctx, events.ChatStream(id), 0) {
+		if err != nil {
+			return err
+		}
+		if e.Position > events.Position(at) {
+			break
+		}
+		if err := c.Apply(&e); err != nil {
+			return err
+		}
+	}
+	if c.ID == "" {
+		return events.Invalid("at", "is before the chat began")
+	}
+	return view(c)
+}
+
+type patchChat struct {
+	Title  request.Optional[string] `json:"title"`
+	Folder request.Optional[string] `json:"folder_id"`
+	Model  request.Optional[string] `json:"model"`
+	Effort request.Optional[string] `json:"effort"`
+	Pinned request.Optional[bool]   `json:"pinned"`
+	Mode   request.Optional[any]    `json:"mode"`
+	Scope  request.Optional[any]    `json:"scope"`
+	Allow  request.Optional[any]    `json:"allow"`
+}
+
+// PatchChat changes what a chat is called, where it is and what answers it.
+func (a *API) PatchChat(w http.ResponseWriter, r *http.Request) error {
+	var in patchChat
+	if err := request.Read(r, &in); err != nil {
+		return err
+	}
+	for _, later := range []struct {
+		field string
+		set   bool
+	}{{"mode", in.Mode.Set}, {"scope", in.Scope.Set}, {"allow", in.Allow.Set}} {
+		if later.set {
+			return notYet(later.field)
+		}
+	}
+	if _, err := a.Service.PatchChat(r.Context(), request.Caller(r), id(r), commands.PatchChat{Title: in.Title.Pointer(),
+		Folder: in.Folder.Pointer(), Model: in.Model.Pointer(), Effort: in.Effort.Pointer(), Pinned: in.Pinned.Pointer()}); err != nil {
+		return err
+	}
+	who, _ := request.Identity(r.Context())
+	var out chatHead
+	err := a.Service.ViewChat(r.Context(), who.User.ID, id(r), func(c *transcript.Chat) error {
+		out = headOf(c)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return request.JSON(w, http.StatusOK, out)
+}
+
+// DeleteChat stops a running reply and ends the chat.
+func (a *API) DeleteChat(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.Service.DeleteChat(r.Context(), request.Caller(r), id(r)); err != nil {
+		return err
+	}
+	return noContent(w)
+}
+
+type seen struct {
+	Position events.Position `json:"position,omitempty"` // absent is all there is
+}
+
+// Seen says how far the caller has read a chat.
+func (a *API) Seen(w http.ResponseWriter, r *http.Request) error {
+	in := seen{Position: a.Service.Log.Head()}
+	body, err := request.Bytes(r)
+	if err != nil {
+		return err
+	}
+	if len(body) > 0 {
+		if err := request.Read(r, &in); err != nil {
+			return err
+		}
+	}
+	if _, err := a.Service.Seen(r.Context(), request.Caller(r), id(r), in.Position); err != nil {
+		return err
+	}
+	return noContent(w)
+}
