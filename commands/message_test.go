@@ -39,12 +39,18 @@ func given(t *testing.T, history ...events.Payload) *transcript.Chat {
 func created() events.ChatCreated {
 	return events.ChatCreated{Chat: "c1", Owner: "ann", Kind: events.KindChat, Model: "m1", Title: "hello"}
 }
-func submitted(m string) events.MessageSubmitted { return events.MessageSubmitted{Message: m, Text: "text of " + m} }
+func submitted(m string) events.MessageSubmitted {
+	return events.MessageSubmitted{Message: m, Text: "text of " + m}
+}
 func requested(r, m string) events.ReplyRequested {
 	return events.ReplyRequested{Reply: r, Message: m, Reason: events.ForMessage, Model: "m1"}
 }
-func finished(r, status string) events.ReplyFinished { return events.ReplyFinished{Reply: r, Status: status} }
-func queued(m string) events.MessageQueued           { return events.MessageQueued{Message: m, Text: "text of " + m} }
+func finished(r, status string) events.ReplyFinished {
+	return events.ReplyFinished{Reply: r, Status: status}
+}
+func queued(m string) events.MessageQueued {
+	return events.MessageQueued{Message: m, Text: "text of " + m}
+}
 
 func running() []events.Payload {
 	return []events.Payload{created(), submitted("t1"), requested("r1", "t1")}
