@@ -87,7 +87,8 @@ export class Hub {
   }
 
   event({ event, id, data }) {
-    const body = JSON.parse(data || '{}')
+    let body
+    try { body = JSON.parse(data) } catch { return } // asked for again it would be no better
     if (event === 'frame' && id) {
       const at = position(id)
       if (at > this.position) this.position = at
