@@ -1,0 +1,291 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"lembas/events"
+	"lembas/web/request"
+)
+
+// Page is GET /events: the frames of the person's sidebar and of any of their
+// chats, on one connection. Chats that are not the caller's, or gone, are left
+// out without a word: one deleted chat must not take the stream from the other
+// tabs of a browser.
+func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
+	id, err := request.User(r)
+	if err != nil {
+		return err
+	}
+	chats, err := askedChats(r)
+	if err != nil {
+		return err
+	}
+	at, given, reason := position(r, h.Log)
+	if !given {
+		at = h.Log.Head()
+	}
+	p := &follower{user: id.User.ID, resumes: r.Header.Get("Last-Event-ID") != "", bell: newWaker()}
+	defer func() { p.leave(h) }()
+	if reason == "" {
+		if err := p.join(r.Context(), h, chats, at); err != nil {
+			return err
+		}
+	}
+	if p.line, err = h.open(w, r, id); p.line == nil {
+		return err
+	} else if err != nil {
+		return nil // the reader left
+	}
+	if reason != "" {
+		_ = p.reset(reason)
+		return nil
+	}
+	p.run(p.follow)
+	return nil
+}
+
+// follower is one page stream: a place in the tail of each feed it follows. It
+// belongs to the goroutine of its request.
+type follower struct {
+	*line
+	user    string
+	resumes bool // it continues a connection
+	bell    *waker
+	sources []*following
+	person  *person
+}
+
+// following is a follower's place in one feed.
+type following struct {
+	feed  *feed // nil for the person's
+	tail  *tail
+	place *node           // the last frame that was sent, or need not be
+	from  events.Position // frames up to here need not be sent
+	own   *node           // a frame for this follower alone, before the others
+}
+
+// join enters the feeds first and then makes what the follower missed, so that
+// nothing falls between.
+func (p *follower) join(ctx context.Context, h *Hub, chats []string, at events.Position) error {
+	p.person = h.enterPerson(p.user)
+	s := &following{tail: p.person.tail, from: at}
+	s.place = s.tail.joinEnd(p.bell)
+	p.sources = append(p.sources, s)
+	own, err := h.missedSidebar(ctx, p.user, at, p.resumes)
+	if err != nil {
+		return err
+	}
+	s.take(own)
+	for _, chat := range chats {
+		err := p.joinChat(ctx, h, chat, at)
+		if err != nil && !errors.Is(err, events.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *follower) joinChat(ctx context.Context, h *Hub, chat string, at events.Position) error {
+	if err := h.owned(ctx, p.user, chat); err != nil {
+		return err
+	}
+	f := h.enter(chat)
+	select {
+	case <-f.ready:
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil || f.failed != nil {
+		h.leave(f)
+		return errors.Join(err, f.failed)
+	}
+	s := &following{feed: f, tail: f.tail, from: at}
+	p.sources = append(p.sources, s)
+	var ok bool
+	if s.place, ok = f.tail.join(p.bell, at); ok {
+		return nil
+	}
+	return s.catchUp(ctx, h)
+}
+
+// catchUp makes one frame of all that a follower behind the tail missed.
+func (s *following) catchUp(ctx context.Context, h *Hub) error {
+	frame, err := h.catchUp(ctx, s.feed.chat, s.from)
+	if err != nil || frame.Position <= s.from {
+		return err
+	}
+	var data []byte
+	if len(frame.Ops) > 0 {
+		if data, err = frame.encode(h.Log.Epoch(), s.feed.chat); err != nil {
+			return err
+		}
+	}
+	s.take(&node{position: frame.Position, data: data})
+	return nil
+}
+
+// take puts a frame for this follower before all others; those up to it are not
+// needed any more.
+func (s *following) take(own *node) {
+	if own == nil {
+		return
+	}
+	s.from = max(s.from, own.position)
+	if len(own.data) > 0 {
+		s.own = own
+	}
+}
+
+// peek is the next frame to send, nil when there is none.
+func (s *following) peek() *node {
+	if s.own != nil {
+		return s.own
+	}
+	for n := s.place.next.Load(); n != nil; n = s.place.next.Load() {
+		if n.position > s.from {
+			return n
+		}
+		s.place = n
+	}
+	return nil
+}
+
+// pass moves past the frame that peek gave.
+func (s *following) pass(n *node) {
+	if s.own == n {
+		s.own = nil
+	} else {
+		s.place, s.from = n, n.position
+	}
+}
+
+func (p *follower) leave(h *Hub) {
+	for _, s := range p.sources {
+		s.tail.leave(p.bell)
+		if s.feed != nil {
+			h.leave(s.feed)
+		}
+	}
+	if p.person != nil {
+		h.leavePerson(p.person)
+	}
+}
+
+// follow is the loop: write what is there, flush, wait for the bell.
+func (p *follower) follow() error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for first := true; ; first = false {
+		if err := p.send(); err != nil {
+			return err
+		}
+		if err := p.flush(); err != nil {
+			return err
+		}
+		if first { // what was stored has been sent
+			if err := p.pingNow(); err != nil {
+				return err
+			}
+		}
+		timer.Reset(time.Until(p.due()))
+		select {
+		case <-p.bell.bell:
+		case <-timer.C:
+			if err := p.tick(); err != nil {
+				return err
+			}
+		case <-p.ctx.Done():
+			return p.ctx.Err()
+		}
+	}
+}
+
+// send writes all frames that are there, in the order of their positions over
+// all feeds: whoever comes back with the id of one has all before it.
+func (p *follower) send() error {
+	for {
+		if err := p.refill(); err != nil {
+			return err
+		}
+		s, n := p.next()
+		if s == nil {
+			return nil
+		}
+		if held, err := p.held(s, n); held || err != nil {
+			return err
+		}
+		if err := p.guard.check(p.ctx); err != nil {
+			return err
+		}
+		if err := p.write(n.data); err != nil {
+			return err
+		}
+		s.pass(n)
+	}
+}
+
+// refill looks after feeds that ended and places that were let go of: a reader
+// that is too slow for the tail gets all it missed as one frame.
+func (p *follower) refill() error {
+	for _, s := range p.sources {
+		if s.feed != nil {
+			select {
+			case <-s.feed.done:
+				return errors.Join(errFeedEnded, p.hub.shut())
+			default:
+			}
+		}
+		if s.own != nil || !s.tail.behind(s.place) {
+			continue
+		}
+		s.place = s.tail.end()
+		if s.feed != nil {
+			if err := s.catchUp(p.ctx, p.hub); err != nil {
+				return err
+			}
+			continue
+		}
+		own, err := p.hub.missedSidebar(p.ctx, p.user, s.from, true)
+		if err != nil {
+			return err
+		}
+		s.take(own)
+	}
+	return nil
+}
+
+// next is the frame with the lowest position; of two with one position the
+// chat's comes first.
+func (p *follower) next() (from *following, first *node) {
+	for i := len(p.sources) - 1; i >= 0; i-- { // the person's is the first
+		s := p.sources[i]
+		if n := s.peek(); n != nil && (first == nil || n.position < first.position) {
+			from, first = s, n
+		}
+	}
+	return from, first
+}
+
+// held says whether another chat may still bring a frame with a lower position:
+// its feed has not read all that is in the log. Its bell will ring.
+func (p *follower) held(s *following, n *node) (bool, error) {
+	for _, other := range p.sources {
+		if other == s || other.feed == nil || events.Position(other.feed.at.Load()) >= n.position {
+			continue
+		}
+		st, err := p.hub.Log.Stream(p.ctx, other.feed.stream)
+		if err != nil {
+			return false, err
+		}
+		at := events.Position(other.feed.at.Load())
+		if st.Last > at && at < n.position {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// errFeedEnded closes a follower of a feed that stopped; it comes back.
+var errFeedEnded = errors.New("a feed has ended")
