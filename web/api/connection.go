@@ -9,8 +9,9 @@ import (
 	"lembas/web/request"
 )
 
-// refreshTime bounds how long an endpoint may take to list its models.
-const refreshTime = 20 * time.Second
+// refreshTime bounds asking an endpoint for its models and recording what it
+// said; Discover has a shorter bound of its own.
+const refreshTime = 40 * time.Second
 
 type connection struct {
 	ID         string     `json:"id"`

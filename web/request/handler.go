@@ -30,6 +30,10 @@ type Front struct {
 	Page ErrorPage
 	// NewID makes correlation ids.
 	NewID func() string
+	// IsRoute says whether the router has the request's method and path; nil
+	// says yes. What is no route changes nothing, so that a wrong verb is 405
+	// and not a question of origin.
+	IsRoute func(r *http.Request) bool
 }
 
 // Handle adapts a handler: its error becomes the answer.
@@ -53,13 +57,7 @@ func (f *Front) Error(w http.ResponseWriter, r *http.Request, err error) {
 		f.Log.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("request", p.Request),
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", p.Status), slog.Any("error", err))
 	}
-	h := w.Header()
-	if p.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
-	}
-	if p.Allow != "" {
-		h.Set("Allow", p.Allow)
-	}
+	p.SetHeaders(w.Header())
 	switch {
 	case f.Page == nil || !WantsPage(r):
 		WriteProblem(w, &p)
@@ -67,6 +65,16 @@ func (f *Front) Error(w http.ResponseWriter, r *http.Request, err error) {
 		http.Redirect(w, r, "/auth/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 	default:
 		f.Page.ErrorPage(w, r, &p)
+	}
+}
+
+// SetHeaders sets the headers that belong to a problem.
+func (p *Problem) SetHeaders(h http.Header) {
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
+	}
+	if p.Allow != "" {
+		h.Set("Allow", p.Allow)
 	}
 }
 
