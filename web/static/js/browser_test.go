@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -185,4 +184,11 @@ func (p *tab) click(css string) {
 // lan is the site's address by a name that is no secure context.
 func lan(s *site) string { return strings.Replace(s.URL, "127.0.0.1", "lan.test", 1) }
 
-func quote(s string) string { return strconv.Quote(s) }
+// quote writes a string as the page's language does.
+func quote(s string) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

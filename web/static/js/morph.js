@@ -6,7 +6,7 @@
 export function morph(old, now) {
   if (old.isEqualNode(now)) return
   attributes(old, now)
-  children(old, now)
+  children(old, now, old.firstChild)
 }
 
 function attributes(old, now) {
@@ -22,8 +22,9 @@ function attributes(old, now) {
 const local = (el, name) => name === 'data-local' || name === 'style' || name === 'data-htmx-powered' ||
   (name === 'open' && el.hasAttribute('data-local'))
 
-function children(old, now) {
-  let at = skip(old.firstChild)
+// children changes the children of `old` from the node `at` on into those of `now`.
+export function children(old, now, at) {
+  at = skip(at)
   for (const fresh of [...now.childNodes]) {
     const twin = at && match(old, at, fresh)
     if (!twin) {

@@ -1,7 +1,7 @@
 // Applies what the stream brings. Every op is absolute: applied twice it changes
 // nothing more. The html is rendered by this server and parsed only here.
 
-import { morph, text } from './morph.js'
+import { children, morph, text } from './morph.js'
 import { say } from './announce.js'
 import { toast } from './toast.js'
 
@@ -9,11 +9,19 @@ const byId = id => id ? document.getElementById(id) : null
 const settable = /^(data-[\w-]+|aria-[\w-]+|hidden|open)$/
 
 const ops = {
-  blocks({ target, keep = 0, html = '', tail, at }) {
-    const box = byId(target)
-    if (!box) return
-    if (html || box.children.length > keep) blocks(box, keep, parse(html))
-    if (tail) grow(box, tail, at)
+  // keep is how many element children stay, or a way down to where that is: all
+  // numbers but the last choose a child to go into. What follows is dropped on
+  // every level. The kept ones are not touched, the rest is changed into the new
+  // form, so that a selection survives in either.
+  blocks({ target, keep = 0, html = '' }) {
+    let box = byId(target)
+    const way = [keep].flat(), stay = way.pop()
+    for (const i of way) {
+      const into = box?.children[i]
+      while (into?.nextSibling) into.nextSibling.remove()
+      box = into
+    }
+    if (box) children(box, parse(html), stay ? box.children[stay - 1]?.nextSibling : box.firstChild)
   },
 
   put({ target, into, html, before }) {
@@ -74,30 +82,6 @@ function parse(html) {
   const t = document.createElement('template')
   t.innerHTML = html
   return t.content
-}
-
-// blocks leaves the first `keep` elements untouched. What follows is brought to
-// the new form one by one, so that a selection in an open block survives.
-function blocks(box, keep, fresh) {
-  const old = [...box.children].slice(keep), now = [...fresh.children]
-  now.forEach((el, i) => {
-    if (!old[i]) box.append(el)
-    else if (old[i].nodeName === el.nodeName) morph(old[i], el)
-    else old[i].replaceWith(el)
-  })
-  for (const el of old.slice(now.length)) el.remove()
-}
-
-// grow appends to the text of the deepest last element, from offset `at` of it
-// (UTF-16 units): what is there already is not added again.
-function grow(box, tail, at) {
-  let el = box.lastElementChild
-  while (el?.lastChild?.nodeType === 1) el = el.lastChild
-  if (!el) return
-  const have = el.textContent.length, missing = at === undefined ? tail : tail.slice(Math.max(0, have - at))
-  if (!missing) return
-  if (el.lastChild) el.lastChild.appendData(missing)
-  else el.append(missing)
 }
 
 // settle moves an element that stands elsewhere than the op says.
