@@ -16,8 +16,8 @@ func routes(c Config, front *request.Front) *chi.Mux {
 	mux.NotFound(front.Handle(notFound))
 	mux.MethodNotAllowed(front.Handle(notAllowed(mux)))
 
-	all := Router{mux, front}
-	person, admin := all.with(front.NeedUser), all.with(front.NeedAdmin)
+	all := request.Router{Mux: mux, Front: front}
+	person, admin := all.With(front.NeedUser), all.With(front.NeedAdmin)
 	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Ready: c.Ready}
 	in := auth.New(c.Service, c.Pages, c.Log)
 

@@ -21,7 +21,7 @@ type Pages interface {
 	auth.Pages
 	// Mount adds the pages for signed-in people and those for administrators,
 	// all below the guards of the routers it gets.
-	Mount(person, admin Router)
+	Mount(person, admin request.Router)
 }
 
 // Streams are the three kinds of followers: of a chat, of a person with some
@@ -55,23 +55,6 @@ func New(c Config) http.Handler {
 	mux := routes(c, front)
 	front.IsRoute = func(r *http.Request) bool { return mux.Match(chi.NewRouteContext(), r.Method, r.URL.Path) }
 	return front.Middleware(mux)
-}
-
-// Router adds routes whose handlers return errors.
-type Router struct {
-	mux   chi.Router
-	front *request.Front
-}
-
-// Get, Post, Patch and Delete add one route.
-func (t Router) Get(path string, h request.Handler)    { t.mux.Get(path, t.front.Handle(h)) }
-func (t Router) Post(path string, h request.Handler)   { t.mux.Post(path, t.front.Handle(h)) }
-func (t Router) Patch(path string, h request.Handler)  { t.mux.Patch(path, t.front.Handle(h)) }
-func (t Router) Delete(path string, h request.Handler) { t.mux.Delete(path, t.front.Handle(h)) }
-
-// with gives a router whose routes are behind a guard.
-func (t Router) with(guard func(http.Handler) http.Handler) Router {
-	return Router{t.mux.With(guard), t.front}
 }
 
 // notFound and notAllowed answer what is no route.
