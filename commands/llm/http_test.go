@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,15 @@ import (
 
 const hello = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n"
 
-// endpoint starts a server and points e at it. Handlers that wait do so on the request's context.
+// endpoint starts a server and points e at it. Handlers that wait do so on the request's context, which the server ends
+// only when the body has been read.
 func endpoint(t testing.TB, e Endpoint, h http.HandlerFunc) *Endpoint {
 	t.Helper()
-	srv := httptest.NewServer(h)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	e.BaseURL = srv.URL + "/v1"
 	return &e
@@ -56,7 +62,7 @@ func TestTroubleEnds(t *testing.T) {
 		content string
 	}{
 		{"silence before the first byte", Endpoint{FirstByteTimeout: 50 * time.Millisecond},
-			func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, KindTimeout, "sent nothing for 50ms", ""},
+			func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, KindTimeout, "sent nothing for 50ms", ""},
 		{"headers, then silence", Endpoint{FirstByteTimeout: 50 * time.Millisecond},
 			func(w http.ResponseWriter, r *http.Request) { write(w, ""); <-r.Context().Done() }, KindTimeout, "sent nothing", ""},
 		{"stall", Endpoint{IdleTimeout: 50 * time.Millisecond}, stalled, KindTimeout, "stopped in the middle", "hello"},
