@@ -2,6 +2,7 @@ package templates_test
 
 import (
 	"bytes"
+	"html"
 	"net/http"
 	"os"
 	"strings"
@@ -61,6 +62,13 @@ func TestGallery(t *testing.T) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'")
 		page = strings.Replace(page, `<html lang="en"`, `<html lang="en" data-theme="`+r.URL.Query().Get("theme")+`"`, 1)
 		_, _ = w.Write([]byte(page))
+	})
+	// A browser's window is at least 500 pixels wide; a frame may be narrower.
+	mux.HandleFunc("/narrow/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		src := html.EscapeString("/" + strings.TrimPrefix(r.URL.Path, "/narrow/"))
+		_, _ = w.Write([]byte(`<!doctype html><style>body{margin:0;background:#888}iframe{border:0;width:360px;height:100vh;margin-right:20px}</style>` +
+			`<iframe src="` + src + `?theme=moria"></iframe><iframe src="` + src + `?theme=shire"></iframe>`))
 	})
 	t.Log(http.ListenAndServe(addr, mux))
 }
