@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // chromium is the one browser of the test run; each site is an origin of its own.
@@ -170,9 +172,35 @@ func (p *tab) equal(expression string, want any) {
 	}
 }
 
+// press types keys as a keyboard does: the text goes with the key down, so that
+// a page that prevents the one prevents the other.
 func (p *tab) press(keys string, modifiers ...chromedp.Modifier) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+	p.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		for _, r := range keys {
+			for _, k := range stroke(r, modifiers) {
+				if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, *k); err != nil {
+					return chromedp.Void{}, err
+				}
+			}
+		}
+		return chromedp.Void{}, nil
+	})
+}
+
+// stroke is down and up of the key that makes r.
+func stroke(r rune, modifiers []chromedp.Modifier) []*input.DispatchKeyEventParams {
+	events := kb.Encode(r)
+	for _, k := range events {
+		chromedp.KeyModifiers(modifiers...)(k)
+	}
+	if len(events) == 3 {
+		if events[0].Modifiers&^int64(chromedp.ModifierShift) == 0 {
+			events[0].Text, events[0].UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+		}
+		events = []*input.DispatchKeyEventParams{events[0], events[2]}
+	}
+	return events
 }
 
 // click presses the mouse on an element, which gives the page its activation.
