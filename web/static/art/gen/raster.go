@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"sort"
 )
 
 func hypot(x, y float64) float64 { return math.Hypot(x, y) }
@@ -23,34 +24,19 @@ const samples = 5
 
 // png draws the mark on its stone.
 func (s iconSpec) png() []byte {
-	layers := []struct {
-		outlines [][]point
-		fill     color.NRGBA
-	}{
+	stone := hex(slate)
+	layers := []layer{
 		{s.place(wafer()), hex(gold)},
-		{s.place(leaf(3.2)), hex(slate)},
+		{s.place(leaf(3.2)), stone},
 		{s.place(leaf(0), rib()), hex(green)},
 	}
 	img := image.NewNRGBA(image.Rect(0, 0, s.size, s.size))
 	for y := range s.size {
-		for x := range s.size {
-			var sum [4]float64
-			for i := range samples * samples {
-				p := point{float64(x) + (float64(i%samples)+.5)/samples, float64(y) + (float64(i/samples)+.5)/samples}
-				if !s.inside(p) {
-					continue
-				}
-				c := hex(slate)
-				for _, l := range layers {
-					if within(p, l.outlines) {
-						c = l.fill
-					}
-				}
-				sum[0] += float64(c.R)
-				sum[1] += float64(c.G)
-				sum[2] += float64(c.B)
-				sum[3]++
-			}
+		sums := make([][4]float64, s.size)
+		for i := range samples {
+			s.row(float64(y)+(float64(i)+.5)/samples, layers, stone, sums)
+		}
+		for x, sum := range sums {
 			if n := sum[3]; n > 0 {
 				img.SetNRGBA(x, y, color.NRGBA{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n), uint8(n * 255 / (samples * samples))})
 			}
@@ -61,6 +47,38 @@ func (s iconSpec) png() []byte {
 		panic("encoding to memory: " + err.Error())
 	}
 	return out.Bytes()
+}
+
+// layer is outlines filled by the even-odd rule.
+type layer struct {
+	outlines [][]point
+	fill     color.NRGBA
+}
+
+// row adds one line of samples to the sums of its pixels: red, green, blue, and
+// how many samples were on the stone.
+func (s iconSpec) row(y float64, layers []layer, stone color.NRGBA, sums [][4]float64) {
+	cuts := make([][]float64, len(layers))
+	for i, l := range layers {
+		cuts[i] = crossings(y, l.outlines)
+	}
+	for n := range s.size * samples {
+		x := (float64(n) + .5) / samples
+		if !s.inside(point{x, y}) {
+			continue
+		}
+		c := stone
+		for i, l := range layers {
+			if sort.SearchFloat64s(cuts[i], x)%2 == 1 {
+				c = l.fill
+			}
+		}
+		sum := &sums[n/samples]
+		sum[0] += float64(c.R)
+		sum[1] += float64(c.G)
+		sum[2] += float64(c.B)
+		sum[3]++
+	}
 }
 
 // inside says whether p is on the stone.
@@ -103,18 +121,19 @@ func (c curve) flatten() []point {
 	return line
 }
 
-// within is the even-odd rule over all outlines.
-func within(p point, outlines [][]point) bool {
-	in := false
+// crossings is where a horizontal line meets the outlines, sorted.
+func crossings(y float64, outlines [][]point) []float64 {
+	var xs []float64
 	for _, line := range outlines {
 		for i, j := 0, len(line)-1; i < len(line); j, i = i, i+1 {
 			a, b := line[i], line[j]
-			if (a.y > p.y) != (b.y > p.y) && p.x < (b.x-a.x)*(p.y-a.y)/(b.y-a.y)+a.x {
-				in = !in
+			if (a.y > y) != (b.y > y) {
+				xs = append(xs, (b.x-a.x)*(y-a.y)/(b.y-a.y)+a.x)
 			}
 		}
 	}
-	return in
+	sort.Float64s(xs)
+	return xs
 }
 
 // hex reads #rrggbb.
