@@ -112,3 +112,11 @@ func (v *Views) Meter(c *transcript.Chat) templates.Meter {
 	}
 	return templates.Meter{}
 }
+
+// Chat is the page of a chat as far as the chat itself goes: who looks, and
+// what the composer offers, the handler adds.
+func (v *Views) Chat(c *transcript.Chat) templates.Chat {
+	return templates.Chat{ID: c.ID, Name: c.Title, Folder: c.Folder, Pinned: c.Pinned, Messages: v.Last(c),
+		Queue: v.Queue(c), Status: v.Status(c), Meter: v.Meter(c),
+		Composer: templates.Composer{Chat: c.ID, State: c.Status(), Send: v.Send(c)}}
+}
