@@ -1,0 +1,105 @@
+package demo
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// request is what the demo reads of a chat completion request.
+type request struct {
+	Model         string    `json:"model"`
+	Messages      []message `json:"messages"`
+	Stream        bool      `json:"stream"`
+	StreamOptions *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+}
+
+// message is one turn. Content is a string or a list of parts.
+type message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// text is the text of a turn, its parts joined.
+func (m message) text() string {
+	var s string
+	if json.Unmarshal(m.Content, &s) == nil {
+		return s
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(m.Content, &parts) != nil {
+		return ""
+	}
+	var out []string
+	for _, p := range parts {
+		if p.Text != "" {
+			out = append(out, p.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func (r request) last() message {
+	if len(r.Messages) == 0 {
+		return message{}
+	}
+	return r.Messages[len(r.Messages)-1]
+}
+
+// prompt is the last user turn.
+func (r request) prompt() string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == "user" {
+			return r.Messages[i].text()
+		}
+	}
+	return ""
+}
+
+// askTitle finds the words that ask for the title of a conversation.
+func askTitle(s string) []int {
+	return regexp.MustCompile(`(?is)\b(give|write|generate|suggest|create|reply with|answer with|make up|produce|name)\b[^.\n]{0,80}\btitle\b|\btitle (for|of) (this|the) (chat|conversation)\b`).FindStringIndex(s)
+}
+
+// asksTitle: a system prompt or the last turn asks for a title.
+func (r request) asksTitle() bool {
+	for i, m := range r.Messages {
+		if (m.Role == "system" || m.Role == "developer" || i == len(r.Messages)-1 && m.Role == "user") && askTitle(m.text()) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// titleFor makes a title of the first words the user wrote; where they stand behind the asking, of what follows it.
+func titleFor(r request) string {
+	for _, m := range r.Messages {
+		if m.Role != "user" {
+			continue
+		}
+		said := m.text()
+		if at := askTitle(said); at != nil {
+			_, said, _ = strings.Cut(strings.ReplaceAll(said[at[1]:], "\n", ":"), ":")
+		}
+		words := strings.FieldsFunc(said, func(r rune) bool { return strings.ContainsRune(" \t\r\n.,;:!?\"'`<>#*_()[]", r) })
+		if len(words) > 0 {
+			return "Demo: " + clip(strings.Join(words[:min(len(words), 5)], " "), 50)
+		}
+	}
+	return "Demo chat"
+}
+
+// tokens estimates a count the way many people do: four characters each.
+func tokens(s string) int { return (len([]rune(s)) + 3) / 4 }
+
+func (r request) tokens() int {
+	n := 0
+	for _, m := range r.Messages {
+		n += tokens(m.text()) + 4
+	}
+	return n
+}
