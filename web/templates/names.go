@@ -41,6 +41,7 @@ func fragmentTypes() map[string]reflect.Type {
 		"chat-meter":    reflect.TypeFor[Meter](),       // #chat-meter
 		// The sidebar.
 		"sidebar-tree": reflect.TypeFor[SidebarTree](), // #side-tree
+		"sidebar-more": reflect.TypeFor[SidebarTree](), // replaces the "Older chats" button
 		"chat-row":     reflect.TypeFor[ChatRow](),     // #c-ID
 		"folder":       reflect.TypeFor[Folder](),      // #f-ID
 		// Settings, each a section.
