@@ -35,7 +35,7 @@ const ops = {
     else if (place) place.insertBefore(el = fresh, next?.parentNode === place ? next : null)
     else return
     if (old && place) settle(el, place, next)
-    htmxed(el)
+    wire(el)
   },
 
   remove({ target }) { byId(target)?.remove() },
@@ -78,7 +78,7 @@ export function apply(list) {
 }
 
 // parse makes nodes that run no script: a template's content is inert.
-function parse(html) {
+export function parse(html) {
   const t = document.createElement('template')
   t.innerHTML = html
   return t.content
@@ -91,7 +91,8 @@ function settle(el, place, next) {
   if (next !== el) place.insertBefore(el, beside ? next : null)
 }
 
-function htmxed(el) {
+// wire lets htmx see what its own swaps did not bring.
+export function wire(el) {
   if (self.htmx && (el.matches('[hx-get],[hx-post],[hx-patch],[hx-delete]') || el.querySelector('[hx-get],[hx-post],[hx-patch],[hx-delete]'))) {
     htmx.process(el, true)
   }

@@ -2,6 +2,9 @@
 // the reader is at the end; the least upward scroll lets go.
 
 import { on } from './act.js'
+import { fragment } from './api.js'
+import { parse, wire } from './ops.js'
+import { failed } from './toast.js'
 
 const near = 60, far = 200 // px from the end: hide the button below, show it above
 const log = document.getElementById('log')
@@ -14,18 +17,18 @@ let box, pinned = true, last = 0, height = 0, asked, waiting = false
 export function start() {
   if (!log) return
   box = scroller(log)
-  const on = box === document.scrollingElement ? document : box
-  on.addEventListener('scroll', moved, { passive: true })
+  const pane = box === document.scrollingElement ? document : box
+  pane.addEventListener('scroll', moved, { passive: true })
   const sizes = new ResizeObserver(grown)
   for (const el of [box, log]) sizes.observe(el)
   document.addEventListener('lembas:frame', grown)
-  opened()
   document.addEventListener('lembas:sent', () => {
     waiting = true
     asked = lastTurn()
   })
   addEventListener('hashchange', () => toHash())
   older()
+  opened()
 }
 
 export const atEnd = () => !log || gap() < near
@@ -69,16 +72,18 @@ function end(smooth) {
 // moved tells the reader's scroll from the page's own: only the former goes up
 // while nothing has shrunk.
 function moved() {
-  const top = box.scrollTop
-  if (top < last - 1 && box.scrollHeight >= height) pinned = false
+  const at = box.scrollTop
+  if (at < last - 1 && box.scrollHeight >= height) pinned = false
   else if (gap() < near) pinned = true
-  last = top
+  last = at
   height = box.scrollHeight
   jumpButton()
   if (gap() < near) document.dispatchEvent(new CustomEvent('lembas:end'))
 }
 
 function grown() {
+  // The reader may have scrolled in this same frame, before the event says so.
+  if (box.scrollTop < last - 1 && box.scrollHeight >= height) pinned = false
   makeRoom()
   if (pinned && follows()) end()
   height = box.scrollHeight
@@ -112,47 +117,46 @@ function makeRoom() {
 
 const lastTurn = () => [...log.querySelectorAll(':scope > [data-role=user]')].pop()
 
-// older loads earlier messages when the reader comes near the top.
+// older loads earlier messages when the reader comes near the top, or presses
+// the button. htmx, which the button names for pages without this script, would
+// not keep the reader's place.
+let top
 function older() {
-  const near = new IntersectionObserver(seen => seen.some(s => s.isIntersecting) && loadOlder(), {
+  top = new IntersectionObserver(seen => seen.some(s => s.isIntersecting) && loadOlder(), {
     root: box === document.scrollingElement ? null : box, rootMargin: '600px 0px',
   })
-  const look = () => {
-    near.disconnect()
-    const button = document.getElementById('older')
-    if (button) near.observe(button)
-  }
-  document.addEventListener('htmx:before:swap', e => e.detail.ctx?.sourceElement?.id === 'older' && hold())
-  document.addEventListener('htmx:after:swap', look)
+  document.addEventListener('click', e => {
+    if (!e.target.closest?.('#older')) return
+    e.stopPropagation()
+    loadOlder()
+  }, true)
   look()
+}
+
+function look() {
+  const button = document.getElementById('older')
+  if (button) top.observe(button)
 }
 
 let loading = null
 function loadOlder() {
-  const button = document.getElementById('older')
-  if (!button) return Promise.resolve()
-  return loading ??= new Promise(done => {
-    const over = e => {
-      if (e.detail.ctx?.sourceElement !== button) return
-      document.removeEventListener('htmx:finally:request', over, true)
-      loading = null
-      done()
-    }
-    document.addEventListener('htmx:finally:request', over, true)
-    button.click()
-  })
+  return loading ??= earlier().catch(failed).finally(() => { loading = null })
 }
 
-// hold keeps what the reader sees in place while something is put in above it.
-function hold() {
+// earlier puts the page before in, while what the reader sees stays in place.
+async function earlier() {
+  const button = document.getElementById('older')
+  if (!button) return
+  top.disconnect()
+  const fresh = parse(await fragment(button.getAttribute('hx-get'))), els = [...fresh.children]
   const anchor = [...log.querySelectorAll(':scope > [data-message]')].find(m => m.getBoundingClientRect().bottom > 0)
-  if (!anchor) return
-  const before = anchor.getBoundingClientRect().top
-  document.addEventListener('htmx:after:swap', () => {
-    box.scrollTop += anchor.getBoundingClientRect().top - before
-    last = box.scrollTop
-    height = box.scrollHeight
-  }, { once: true, capture: true })
+  const before = anchor?.getBoundingClientRect().top
+  button.replaceWith(fresh)
+  if (anchor) box.scrollTop += anchor.getBoundingClientRect().top - before
+  last = box.scrollTop
+  height = box.scrollHeight
+  els.forEach(wire)
+  look()
 }
 
 on('jump', () => end(true))
