@@ -60,7 +60,7 @@ func define[T Payload](version int, opts ...option) Info {
 var types = func() map[string]Info {
 	m := make(map[string]Info)
 	for _, i := range slices.Concat(chatTypes(), messageTypes(), replyTypes(), roundTypes(), toolTypes(),
-		consentTypes(), userTypes(), folderTypes(), connectionTypes(), modelTypes(), instanceTypes()) {
+		consentTypes(), userTypes(), folderTypes(), connectionTypes(), modelTypes(), instanceTypes(), busTypes()) {
 		if _, dup := m[i.Name]; dup {
 			panic("event type registered twice: " + i.Name)
 		}
