@@ -2,7 +2,9 @@ package static_test
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"testing"
@@ -125,6 +127,30 @@ func TestContrast(t *testing.T) {
 			if got := contrast(colour(p.text), ground); got < p.least {
 				t.Errorf("%s: --%s on %s is %.2f, less than %.1f", name, p.text, where, got, p.least)
 			}
+		}
+	}
+}
+
+// TestBrowserColours: the colour of the browser's own bars and of the app's
+// first moment, which cannot read a token, are the grounds of the themes.
+func TestBrowserColours(t *testing.T) {
+	layout, err := os.ReadFile("../templates/_layout.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := io.ReadAll(get(t, newFiles(t).Root(), "GET", "/manifest.webmanifest").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := themes(t)
+	grounds := map[rgba]bool{both[0]["bg"]: true, both[1]["bg"]: true}
+	found := regexp.MustCompile(`content="(#[0-9a-f]{6})"|_color": "(#[0-9a-f]{6})"`).FindAllStringSubmatch(string(layout)+string(manifest), -1)
+	if len(found) != 6 {
+		t.Fatalf("found %d colours, want 6", len(found))
+	}
+	for _, m := range found {
+		if !grounds[parseHex(t, m[1]+m[2])] {
+			t.Errorf("%s is the ground of no theme", m[0])
 		}
 	}
 }
