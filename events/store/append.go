@@ -116,10 +116,10 @@ func (s *Store) commit(group []*request) {
 		}
 	}
 	if b.head > s.Head() {
-		// A commit or sync that fails does not return: Pebble calls Fatalf,
-		// which ends this goroutine. Nothing is synced again after it.
+		// A commit or sync that fails does not return (see Store.fatal), so
+		// nothing is ever synced again and called good.
 		if err := b.batch.Commit(s.writeOptions()); err != nil {
-			s.die(err)
+			s.fatal(err)
 		}
 		s.publish(b)
 	}

@@ -168,12 +168,18 @@ func (i *interner) get(b []byte) string {
 
 // envelope copies a stored event out.
 func (s *stored) envelope(p events.Position, in *interner) events.Envelope {
+	e := s.header(p, in)
+	e.Data = append(make([]byte, 0, len(s.payload)), s.payload...)
+	return e
+}
+
+// header is the envelope without its data.
+func (s *stored) header(p events.Position, in *interner) events.Envelope {
 	return events.Envelope{
 		Position: p, Stream: in.get(s.stream), Version: s.version, Type: in.get(s.typ), TypeVersion: s.typeVersion,
 		Time:        time.UnixMicro(s.micros).UTC(),
 		Actor:       events.Actor{Kind: in.get(s.actorKind), ID: in.get(s.actor)},
 		Correlation: in.get(s.correlation), Causation: in.get(s.causation),
-		Data: append(make([]byte, 0, len(s.payload)), s.payload...),
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 const (
 	logFolder  = "log"
 	formatFile = "format"
+	copyFile   = "backup"    // instead of formatFile in what Backup made
+	restoring  = "restoring" // there while Restore swaps a log in
 	newFormat  = "format.new" // there while a store is being made
 	headFile   = "head"
 	lockFile   = "lock"
@@ -42,6 +44,34 @@ var metaEpoch = metaKey("epoch")
 // ErrBusy (another process has it), ErrNewer, ErrDamaged or ErrInvalid (not a
 // data directory).
 func Open(dir string, o Options) (*Store, error) {
+	s := newStore(dir, o)
+	err := s.attempt(s.open)
+	if err == nil {
+		err = s.start()
+	}
+	if err != nil {
+		if s.db != nil && s.failed.Load() == nil {
+			_ = s.attempt(s.db.Close) // the first error is the one to tell
+		}
+		closeQuietly(s.lock)
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// attempt runs f in a goroutine of its own, because a failed write parks it.
+func (s *Store) attempt(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-s.dead:
+		return s.failure()
+	}
+}
+
+func newStore(dir string, o Options) *Store {
 	s := &Store{
 		o: o.withDefaults(), dir: dir, streams: streamCache{m: map[string]streamState{}},
 		waiters: waiters{streams: map[string]*signal{}},
@@ -50,19 +80,17 @@ func Open(dir string, o Options) (*Store, error) {
 		gate: gate{idle: make(chan struct{})},
 	}
 	s.opening.Store(true)
-	if err := s.open(); err != nil {
-		if s.db != nil && s.failed.Load() == nil {
-			closeQuietly(s.db)
-		}
-		closeQuietly(s.lock)
-		return nil, fmt.Errorf("open %s: %w", dir, err)
-	}
+	return s
+}
+
+// start lets appends in. From here on a failed write ends the process.
+func (s *Store) start() error {
 	s.opening.Store(false)
 	if s.failed.Load() != nil { // in the background, meanwhile
-		return nil, fmt.Errorf("open %s: %w", dir, s.failure())
+		return s.failure()
 	}
 	go s.appendLoop()
-	return s, nil
+	return nil
 }
 
 func (s *Store) open() error {
@@ -70,8 +98,11 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
+	if state == copied {
+		return fmt.Errorf("%w: this is a copy made by lembas backup; bring it back with lembas restore", events.ErrInvalid)
+	}
 	if state == missing {
-		if err := s.o.FS.MkdirAll(s.dir, 0o700); err != nil {
+		if err := makeDir(s.o.FS, s.dir); err != nil {
 			return fmt.Errorf("cannot be made: %w", err)
 		}
 	}
@@ -95,6 +126,7 @@ type dirState int
 const (
 	missing dirState = iota
 	empty            // or a store whose making was interrupted
+	copied           // made by Backup
 	present
 )
 
@@ -123,6 +155,10 @@ func look(fs vfs.FS, dir string) (dirState, error) {
 		}
 	}
 	switch {
+	case has[restoring]:
+		return missing, fmt.Errorf("%w: a restore was interrupted; run lembas restore --replace again", events.ErrDamaged)
+	case has[copyFile]:
+		return copied, checkFormat(fs, fs.PathJoin(dir, copyFile))
 	case has[formatFile]:
 		return present, checkFormat(fs, fs.PathJoin(dir, formatFile))
 	case has[newFormat] || foreign == "":
@@ -133,6 +169,8 @@ func look(fs vfs.FS, dir string) (dirState, error) {
 	return missing, fmt.Errorf("%w: not a lembas data directory and not empty (it has %q); nothing was touched", events.ErrInvalid, foreign)
 }
 
+func formatText() []byte { return fmt.Appendf(nil, "%s%d\n", formatPrefix, layout) }
+
 func checkFormat(fs vfs.FS, name string) error {
 	b, err := readFile(fs, name, 256)
 	if err != nil {
@@ -141,7 +179,7 @@ func checkFormat(fs vfs.FS, name string) error {
 	rest, ok := strings.CutPrefix(string(b), formatPrefix)
 	n, err := strconv.Atoi(strings.TrimSuffix(rest, "\n"))
 	if !ok || err != nil || n < 1 {
-		return fmt.Errorf("%w: the file %q is not one of ours; nothing was touched", events.ErrDamaged, formatFile)
+		return fmt.Errorf("%w: the file %q is not one of ours; nothing was touched", events.ErrDamaged, fs.PathBase(name))
 	}
 	if n > layout {
 		return fmt.Errorf("%w: the directory has layout %d, this release knows %d; nothing was touched", events.ErrNewer, n, layout)
@@ -179,6 +217,29 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// makeDir makes a directory and those above it, and their names durable.
+func makeDir(fs vfs.FS, dir string) error {
+	above := []string{}
+	for d := dir; ; d = fs.PathDir(d) {
+		if _, err := fs.Stat(d); err == nil || d == fs.PathDir(d) {
+			break
+		}
+		above = append(above, fs.PathDir(d))
+	}
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, d := range above {
+		if d == "." && fs != vfs.Default {
+			d = "" // the root of a file system in memory
+		}
+		if err := syncDir(fs, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // lock takes the directory for this process. The lock ends with the process,
 // however that ends.
 func lock(fs vfs.FS, dir string) (io.Closer, error) {
@@ -198,7 +259,7 @@ func lock(fs vfs.FS, dir string) (io.Closer, error) {
 // formatFile: no event was acknowledged, so the next Open starts over.
 func (s *Store) create() error {
 	fs, path := s.o.FS, func(n string) string { return s.o.FS.PathJoin(s.dir, n) }
-	if err := writeFile(fs, path(newFormat), fmt.Appendf(nil, "%s%d\n", formatPrefix, layout)); err != nil {
+	if err := writeFile(fs, path(newFormat), formatText()); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
 	if err := syncDir(fs, s.dir); err != nil {
@@ -257,12 +318,9 @@ func (s *Store) resume() error {
 	if err != nil {
 		return err
 	}
-	o := s.pebbleOptions()
-	o.ReadOnly = true
-	o.Logger = openingLogger{}
-	db, err := openPebble(s.o.FS.PathJoin(s.dir, logFolder), o)
+	db, err := s.openReadOnly()
 	if err != nil {
-		return fmt.Errorf("%w: %w; nothing was touched", events.ErrDamaged, err)
+		return err
 	}
 	if _, err := inspect(db, recorded); err != nil {
 		return errors.Join(err, db.Close())
@@ -271,6 +329,18 @@ func (s *Store) resume() error {
 		return err
 	}
 	return s.openToWrite(recorded)
+}
+
+func (s *Store) openReadOnly() (*pebble.DB, error) {
+	o := s.pebbleOptions()
+	o.ReadOnly = true
+	o.DisableTableStats = true // no goroutine that could meet damage on its own
+	o.Logger = openingLogger{}
+	db, err := openPebble(s.o.FS.PathJoin(s.dir, logFolder), o)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w; nothing was touched", events.ErrDamaged, err)
+	}
+	return db, nil
 }
 
 // found is what inspect learnt of a log.
@@ -287,7 +357,7 @@ func inspect(db pebble.Reader, recorded slot) (found, error) {
 	var f found
 	v, closer, err := db.Get(metaEpoch)
 	if err != nil {
-		return f, fmt.Errorf("%w: the log has no epoch: %w", events.ErrDamaged, err)
+		return f, fmt.Errorf("the log's epoch: %w", damaged(err))
 	}
 	f.epoch = string(v)
 	closeQuietly(closer)
@@ -359,27 +429,22 @@ func (s *Store) openToWrite(recorded slot) error {
 }
 
 func (s *Store) pebbleOptions() *pebble.Options {
-	return pebbleOptions(&s.o, freshFS{s.o.FS}, pebbleLogger{fatal: s.fatal, log: s.o.Logger})
+	fs := guardFS{FS: s.o.FS, dir: s.o.FS.PathJoin(s.dir, logFolder), fatal: s.fatal}
+	return pebbleOptions(&s.o, fs, s.fatal)
 }
 
-// openPebble calls pebble.Open in a goroutine of its own, because a fatal error
-// ends the goroutine, and turns a panic over damaged files into an error.
+// openPebble is pebble.Open with errors of one line; a panic over damaged files
+// is an error, too.
 func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
-	err = errors.New("the log cannot be opened")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				db, err = nil, fmt.Errorf("the log cannot be opened: %s", firstLine(fmt.Sprint(r)))
-			}
-		}()
-		if db, err = pebble.Open(dir, o); err != nil {
-			db, err = nil, errors.New(oneLine(err))
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, fmt.Errorf("the log cannot be opened: %s", firstLine(fmt.Sprint(r)))
 		}
 	}()
-	<-done
-	return db, err
+	if db, err = pebble.Open(dir, o); err != nil {
+		return nil, errors.New(oneLine(err))
+	}
+	return db, nil
 }
 
 // openingLogger is for the read-only open: what is fatal there is damage.

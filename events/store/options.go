@@ -44,6 +44,8 @@ type Options struct {
 	// noSync commits without syncing. Crash tests set it to see that they
 	// notice.
 	noSync bool
+	// memTable replaces memTableSize in tests.
+	memTable uint64
 }
 
 // DefaultLowWater leaves room for two write-ahead logs, the compaction of a few

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
@@ -36,10 +36,10 @@ const (
 	formatVersion = pebble.FormatTableFormatV6
 )
 
-func pebbleOptions(o *Options, fs vfs.FS, logger pebble.Logger) *pebble.Options {
+func pebbleOptions(o *Options, fs vfs.FS, fatal func(error)) *pebble.Options {
 	p := &pebble.Options{
 		FS:                 fs,
-		Logger:             logger,
+		Logger:             pebbleLogger{fatal: fatal, log: o.Logger},
 		FormatMajorVersion: formatVersion,
 		MemTableSize:       memTableSize,
 		// Four memtables may wait for their flush: a burst stalls at 32 MiB, not at 16.
@@ -47,20 +47,62 @@ func pebbleOptions(o *Options, fs vfs.FS, logger pebble.Logger) *pebble.Options 
 		CacheSize:                   cacheBytes,
 		MaxOpenFiles:                maxOpenFiles,
 	}
+	if o.memTable > 0 {
+		p.MemTableSize = o.memTable
+	}
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockSize
 		p.Levels[i].Compression = func() *block.CompressionProfile { return block.ZstdCompression }
 	}
-	p.EventListener = &pebble.EventListener{
+	p.EventListener = (&watch{fatal: fatal, log: o.Logger}).listener()
+	return p
+}
+
+// watch hears of what Pebble does in the background.
+type watch struct {
+	fatal    func(error)
+	log      *slog.Logger
+	stalled  atomic.Bool  // writes wait for a flush
+	failures atomic.Int32 // flushes and compactions that failed in a row
+	last     atomic.Pointer[string]
+}
+
+// attempts is how many flushes and compactions may fail in a row, with writes
+// still going on, before the process ends. Pebble tries again at once and for
+// ever, which burns a core.
+const attempts = 20
+
+func (w *watch) listener() *pebble.EventListener {
+	return &pebble.EventListener{
 		// Reads that meet it fail with ErrDamaged; other chats go on.
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			o.Logger.Error("damaged file", slog.String("file", i.Path), slog.String("error", oneLine(i.Details)))
+			w.once("damaged file " + i.Path + ": " + oneLine(i.Details))
 		},
-		BackgroundError: func(err error) {
-			o.Logger.Error("log maintenance failed", slog.String("error", oneLine(err)))
-		},
+		BackgroundError: func(err error) { w.once("log maintenance failed: " + oneLine(err)) },
+		WriteStallBegin: func(pebble.WriteStallBeginInfo) { w.stalled.Store(true) },
+		WriteStallEnd:   func() { w.stalled.Store(false) },
+		FlushEnd:        func(i pebble.FlushInfo) { w.ended(i.Err) },
+		CompactionEnd:   func(i pebble.CompactionInfo) { w.ended(i.Err) },
 	}
-	return p
+}
+
+// ended hears of the end of a flush or a compaction. Damage is not what it is
+// for: Pebble leaves damaged tables alone for a while.
+func (w *watch) ended(err error) {
+	switch {
+	case err == nil:
+		w.failures.Store(0)
+	case pebble.IsCorruptionError(err) || errors.Is(err, pebble.ErrCancelledCompaction):
+	case w.failures.Add(1) >= attempts || w.stalled.Load():
+		w.fatal(fmt.Errorf("cannot write tables: %s", oneLine(err)))
+	}
+}
+
+// once logs a message unless it is the last one again.
+func (w *watch) once(message string) {
+	if last := w.last.Swap(&message); last == nil || *last != message {
+		w.log.Error(message)
+	}
 }
 
 // pebbleLogger sends Pebble's fatal errors to the store and drops its chatter.
@@ -74,10 +116,9 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.log.Warn("pebble", slog.String("message", firstLine(fmt.Sprintf(format, args...))))
 }
 
-// Fatalf must not return: the caller has no way to go on.
+// Fatalf does not return: the caller has no way to go on.
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	l.fatal(errors.New(firstLine(fmt.Sprintf(format, args...))))
-	runtime.Goexit()
 }
 
 func oneLine(err error) string {
@@ -106,21 +147,6 @@ func damaged(err error) error {
 	}
 	return err
 }
-
-// freshFS never writes over an old log file: what was erased from the log must
-// not live on in a file that Pebble keeps for reuse.
-type freshFS struct{ vfs.FS }
-
-// ReuseForWrite removes the old file and creates the new one.
-func (f freshFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := f.FS.Remove(oldname); err != nil {
-		return nil, err
-	}
-	return f.FS.Create(newname, category)
-}
-
-// Unwrap lets Pebble reach the file system below.
-func (f freshFS) Unwrap() vfs.FS { return f.FS }
 
 func closeQuietly(c io.Closer) {
 	if c != nil {

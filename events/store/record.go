@@ -150,12 +150,12 @@ func (r *record) sync() error {
 // commit.
 func (s *Store) syncRecord() {
 	if err := s.record.sync(); err != nil {
-		s.die(err)
+		s.fatal(err)
 	}
 }
 
 func (s *Store) writeRecord() {
 	if err := s.record.write(); err != nil {
-		s.die(err)
+		s.fatal(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +40,7 @@ type Store struct {
 
 	failed  atomic.Pointer[error]
 	opening atomic.Bool
-	once    sync.Once
+	once    sync.Once // of fatal
 	dead    chan struct{} // closed after a fatal error
 }
 
@@ -111,25 +110,41 @@ func (s *Store) Close() error {
 		return nil
 	}
 	close(s.closing)
-	select {
-	case <-s.gate.idle:
-	case <-s.dead:
-	}
-	close(s.stop)
-	<-s.stopped
-	if s.failed.Load() != nil {
+	if !s.drain() {
 		// Nothing more may be written; the process is about to end.
 		return errors.Join(s.failure(), s.lock.Close())
 	}
-	err := errors.Join(s.record.both(), s.record.file.Close(), s.db.Close(), s.lock.Close())
-	if err != nil {
+	err := s.attempt(func() error {
+		return errors.Join(s.record.both(), s.record.file.Close(), s.db.Close())
+	})
+	if err = errors.Join(err, s.lock.Close()); err != nil {
 		return fmt.Errorf("close %s: %w", s.dir, err)
 	}
 	return nil
 }
 
+// drain waits until nobody is inside and the appender has ended; false when the
+// store failed.
+func (s *Store) drain() bool {
+	select {
+	case <-s.gate.idle:
+		close(s.stop)
+	case <-s.dead:
+		return false
+	}
+	select {
+	case <-s.stopped:
+		return true
+	case <-s.dead:
+		return false
+	}
+}
+
 // fatal is where failed commits and syncs end up, from any goroutine. After it
-// nothing is written or acknowledged again.
+// nothing is written or acknowledged again. It does not return: Pebble panics
+// under its locks when it gets an error back in such places. Where OnFatal
+// returns (tests) and while the store is being opened, the goroutine is parked
+// and everybody else is told through dead.
 func (s *Store) fatal(err error) {
 	s.once.Do(func() {
 		err = fmt.Errorf("%s: %w", s.dir, err)
@@ -139,12 +154,7 @@ func (s *Store) fatal(err error) {
 			s.o.OnFatal(err)
 		}
 	})
-}
-
-// die is fatal for the calling goroutine, too.
-func (s *Store) die(err error) {
-	s.fatal(err)
-	runtime.Goexit()
+	select {}
 }
 
 func (s *Store) failure() error {
@@ -155,7 +165,7 @@ func (s *Store) failure() error {
 }
 
 // apply commits a batch for a caller that is not the appender. Should that fail,
-// the process ends; where OnFatal returns, the calling goroutine does.
+// the process ends.
 func (s *Store) apply(b *pebble.Batch, how *pebble.WriteOptions) error {
 	if err := b.Commit(how); err != nil {
 		return fmt.Errorf("commit: %w", err)
