@@ -68,7 +68,7 @@ func patchModel(st events.ModelState, cmd PatchModel) (events.ModelState, error)
 	st.Title = strings.TrimSpace(st.Title)
 	switch {
 	case utf8.RuneCountInString(st.Title) > MaxName:
-		return st, events.Invalid("name", "at most %d characters", MaxName)
+		return st, events.Invalid("title", "at most %d characters", MaxName)
 	case st.ContextLength < 0 || st.ContextLength > 1e9:
 		return st, events.Invalid("context_length", "0 (unknown) to 1000000000 tokens")
 	case len(st.SystemPrompt) > MaxPrompt:
