@@ -68,7 +68,10 @@ func openTab(t *testing.T, before string) *tab {
 	if err := chromedp.Do(p.ctx); err != nil {
 		t.Fatalf("no new tab: %v", err)
 	}
-	script := "addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective, e.blockedURI));" + before
+	// As in the real sheets, the banner takes no room: what is clicked must not move.
+	script := `addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective, e.blockedURI))
+		{ const sheet = new CSSStyleSheet(); sheet.replaceSync('.banner { display: none }'); document.adoptedStyleSheets = [sheet] }
+	` + before
 	p.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		return chromedp.Void{}, err
@@ -80,7 +83,7 @@ func (p *tab) listen(ev any) {
 	var words string
 	switch e := ev.(type) {
 	case *runtime.EventExceptionThrown:
-		words = fmt.Sprint((&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+		words = e.ExceptionDetails.URL + " " + (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error()
 	case *runtime.EventConsoleAPICalled:
 		if e.Type != "error" {
 			return

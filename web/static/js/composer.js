@@ -108,12 +108,16 @@ async function message(text, body, key) {
   const was = form.dataset.state
   fill('')
   store.set(draft, text) // kept until the server has it
-  if (!running()) form.dataset.state = 'running' // the stream has the last word
+  // Before the answer: the stream may bring the turn first, and has the last word.
+  const sent = detail => document.dispatchEvent(new CustomEvent('lembas:sent', { detail }))
+  sent(!running())
+  if (!running()) form.dataset.state = 'running'
   try {
     const got = await api('POST', `/chats/${chat}/messages`, { text: body }, key)
-    if (!got?.queued) document.dispatchEvent(new CustomEvent('lembas:sent'))
+    if (got?.queued) sent(false)
     if (store.get(draft) === text) store.set(draft, box.value)
   } catch (err) {
+    sent(false)
     form.dataset.state = was
     throw err
   }

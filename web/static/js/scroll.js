@@ -12,7 +12,8 @@ const still = matchMedia('(prefers-reduced-motion: reduce)')
 
 const margin = 24 // px above a question that was just sent
 
-let box, pinned = true, last = 0, height = 0, asked, waiting = false
+let box, pinned = true, last = 0, height = 0
+let waiting = false, before, asked // a turn was sent; the last one then; the one that has room
 
 export function start() {
   if (!log) return
@@ -22,9 +23,9 @@ export function start() {
   const sizes = new ResizeObserver(grown)
   for (const el of [box, log]) sizes.observe(el)
   document.addEventListener('lembas:frame', grown)
-  document.addEventListener('lembas:sent', () => {
-    waiting = true
-    asked = lastTurn()
+  document.addEventListener('lembas:sent', e => {
+    waiting = e.detail
+    if (waiting) before = lastTurn()
   })
   addEventListener('hashchange', () => toHash())
   older()
@@ -102,11 +103,12 @@ function jumpButton() {
 // near the top and the answer grows into the room below it.
 function makeRoom() {
   const turn = lastTurn()
-  if (waiting && turn && turn !== asked) {
+  if (waiting && turn && turn !== before) {
     waiting = false
     asked = turn
     pinned = true
-  } else if (!asked || waiting) return
+  }
+  if (!asked) return
   const space = document.getElementById('room')
   if (!space || !asked.isConnected) return
   const used = space.getBoundingClientRect().top - asked.getBoundingClientRect().top

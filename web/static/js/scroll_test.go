@@ -15,7 +15,7 @@ import (
 // styled adds a sheet by script: the page's policy forbids it in the markup.
 const styled = `const sheet = new CSSStyleSheet()
 sheet.replaceSync('#scroll { height: 400px; overflow-y: auto; position: relative } .old, .turn { height: 120px } body { margin: 0 }')
-document.adoptedStyleSheets = [sheet]`
+document.adoptedStyleSheets.push(sheet)`
 
 // turns is n messages of 120 px, the first with the given number.
 func turns(from, n int) string {
