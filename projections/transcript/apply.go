@@ -21,6 +21,13 @@ func (c *Chat) Apply(e *events.Envelope) error {
 	return nil
 }
 
+// ApplyDecoded is Apply for a reader that has decoded the event already.
+func (c *Chat) ApplyDecoded(e *events.Envelope, p events.Payload) {
+	if e.Position > c.Position {
+		c.step(e, p)
+	}
+}
+
 // Skip moves past an event without its payload, for readers that do not need
 // what chunks say.
 func (c *Chat) Skip(e *events.Envelope) {
