@@ -18,7 +18,7 @@ func (p *tab) apply(ops ...op) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.exec(`import('/static/v1/js/ops.js').then(m => m.apply(` + string(data) + `))`)
+	p.exec(`import(document.querySelector('script[type=module]').src.replace('app.js', 'ops.js')).then(m => m.apply(` + string(data) + `))`)
 }
 
 // TestOpsTwice: ops are absolute, so that applying them again changes nothing,

@@ -14,7 +14,7 @@ import (
 )
 
 // csp is the policy of the pages, and of the worker's own file.
-const csp = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'"
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'"
 
 // patience is how long anything may take before a test gives up.
 const patience = 20 * time.Second
@@ -23,7 +23,9 @@ const patience = 20 * time.Second
 // API answers and write the event streams by hand.
 type site struct {
 	*httptest.Server
-	lines chan *line // each new connection to /events
+	lines chan *line   // each new connection to /events
+	files http.Handler // the product's static files, or nil
+	root  http.Handler // and those at the top
 
 	mu     sync.Mutex // guards what follows
 	attrs  string     // of body
@@ -76,6 +78,10 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path == "/events":
 		s.stream(w, r)
+	case s.files != nil && strings.HasPrefix(path, "/static/") && !strings.HasPrefix(path, "/static/v1/"):
+		s.files.ServeHTTP(w, r)
+	case s.root != nil && (path == "/favicon.svg" || path == "/manifest.webmanifest" || path == "/sw.js"):
+		s.root.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/static/v1/"):
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 		serveFile(w, r, strings.TrimPrefix(path, "/static/v1/"))
