@@ -206,7 +206,7 @@ func (s *Store) copyLog(from, to string, recorded slot) (epoch string, err error
 	if err := syncDir(fs, to); err != nil {
 		return "", err
 	}
-	db, err := openPebble(to, s.pebbleOptions())
+	db, err := openPebble(to, s.pebbleOptions(to))
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", events.ErrDamaged, err)
 	}
@@ -227,7 +227,7 @@ func (s *Store) copyLog(from, to string, recorded slot) (epoch string, err error
 func (s *Store) sayRestored(recorded slot) error {
 	log := newStore(s.dir, s.o)
 	log.lock = io.NopCloser(nil) // s has it
-	err := log.resume()
+	err := log.attempt(log.resume)
 	if err == nil {
 		err = log.start()
 	}

@@ -127,3 +127,10 @@ func (f guardFile) SyncTo(length int64) (bool, error) {
 	f.check(err)
 	return full, err
 }
+
+// Close implements vfs.File.
+func (f guardFile) Close() error {
+	err := f.File.Close()
+	f.check(err)
+	return err
+}

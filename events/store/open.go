@@ -20,8 +20,8 @@ import (
 const (
 	logFolder  = "log"
 	formatFile = "format"
-	copyFile   = "backup"    // instead of formatFile in what Backup made
-	restoring  = "restoring" // there while Restore swaps a log in
+	copyFile   = "backup"     // instead of formatFile in what Backup made
+	restoring  = "restoring"  // there while Restore swaps a log in
 	newFormat  = "format.new" // there while a store is being made
 	headFile   = "head"
 	lockFile   = "lock"
@@ -291,9 +291,9 @@ func (s *Store) create() error {
 // createLog makes the Pebble store and flushes it once: in the first log file
 // of a store that was never flushed, one flipped bit loses records silently.
 func (s *Store) createLog(epoch string) error {
-	o := s.pebbleOptions()
+	o := s.pebbleOptions(s.logDir())
 	o.ErrorIfExists = true
-	db, err := openPebble(s.o.FS.PathJoin(s.dir, logFolder), o)
+	db, err := openPebble(s.logDir(), o)
 	if err != nil {
 		return err
 	}
@@ -332,11 +332,11 @@ func (s *Store) resume() error {
 }
 
 func (s *Store) openReadOnly() (*pebble.DB, error) {
-	o := s.pebbleOptions()
+	o := s.pebbleOptions(s.logDir())
 	o.ReadOnly = true
 	o.DisableTableStats = true // no goroutine that could meet damage on its own
 	o.Logger = openingLogger{}
-	db, err := openPebble(s.o.FS.PathJoin(s.dir, logFolder), o)
+	db, err := openPebble(s.logDir(), o)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; nothing was touched", events.ErrDamaged, err)
 	}
@@ -411,7 +411,7 @@ func (s *Store) openToWrite(recorded slot) error {
 		}
 	}
 	var err error
-	if s.db, err = openPebble(s.o.FS.PathJoin(s.dir, logFolder), s.pebbleOptions()); err != nil {
+	if s.db, err = openPebble(s.logDir(), s.pebbleOptions(s.logDir())); err != nil {
 		return errors.Join(err, s.failure())
 	}
 	f, err := inspect(s.db, recorded)
@@ -428,10 +428,12 @@ func (s *Store) openToWrite(recorded slot) error {
 	return nil
 }
 
-func (s *Store) pebbleOptions() *pebble.Options {
-	fs := guardFS{FS: s.o.FS, dir: s.o.FS.PathJoin(s.dir, logFolder), fatal: s.fatal}
-	return pebbleOptions(&s.o, fs, s.fatal)
+// pebbleOptions are those for a Pebble store in dir.
+func (s *Store) pebbleOptions(dir string) *pebble.Options {
+	return pebbleOptions(&s.o, guardFS{FS: s.o.FS, dir: dir, fatal: s.fatal}, s.fatal)
 }
+
+func (s *Store) logDir() string { return s.o.FS.PathJoin(s.dir, logFolder) }
 
 // openPebble is pebble.Open with errors of one line; a panic over damaged files
 // is an error, too.

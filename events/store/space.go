@@ -55,7 +55,7 @@ func (s *Store) checkSpace() error {
 		s.releaseBallast()
 	default:
 		sp.reason = ""
-		if free-s.o.Ballast >= mark {
+		if free-s.o.Ballast >= s.o.LowWater+s.o.LowWater/8 {
 			s.layBallast()
 		}
 	}

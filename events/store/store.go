@@ -40,7 +40,7 @@ type Store struct {
 
 	failed  atomic.Pointer[error]
 	opening atomic.Bool
-	once    sync.Once // of fatal
+	once    sync.Once     // of fatal
 	dead    chan struct{} // closed after a fatal error
 }
 
