@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"slices"
+
 	"lembas/events"
 	"lembas/projections/transcript"
+	"lembas/web/pages/view"
 )
 
 // place names one round of a reply.
@@ -18,6 +21,7 @@ type marks struct {
 	log    bool            // the transcript as a whole
 	turns  map[string]bool // messages of the person; true for new ones
 	reply  map[string]bool // replies as a whole; true for new ones
+	state  map[string]bool // replies whose status, figures and error changed
 	rounds map[place]*roundMarks
 	order  []place // of rounds, as they were first touched
 	title  bool
@@ -32,7 +36,7 @@ type marks struct {
 type roundMarks struct{ whole, content, reasoning, closed, tools, notes bool }
 
 func newMarks() *marks {
-	return &marks{turns: map[string]bool{}, reply: map[string]bool{}, rounds: map[place]*roundMarks{}}
+	return &marks{turns: map[string]bool{}, reply: map[string]bool{}, state: map[string]bool{}, rounds: map[place]*roundMarks{}}
 }
 
 func (m *marks) round(reply string, n int) *roundMarks {
@@ -90,7 +94,7 @@ func (m *marks) addReply(p events.Payload) {
 	case events.ReplyFolded:
 		touch(m.reply, p.Reply, false)
 	case events.ReplyFinished:
-		touch(m.reply, p.Reply, false)
+		m.state[p.Reply] = true
 		m.status, m.queue = true, true
 		switch p.Status {
 		case events.Complete:
@@ -121,11 +125,11 @@ func (m *marks) addRound(p events.Payload) {
 // that is, the state says.
 func (m *marks) addConsent(p events.Payload) {
 	if p, ok := p.(events.ConsentRequested); ok {
-		touch(m.reply, p.Reply, false)
+		m.state[p.Reply] = true
 		m.said = append(m.said, announce("The reply waits for your answer.", true))
 	}
 	m.status = true
-	touch(m.reply, openReply, false)
+	m.state[openReply] = true
 }
 
 // openReply stands for the reply that is open at the end of the batch.
@@ -156,13 +160,18 @@ func (m *marks) addChat(p events.Payload) {
 	}
 }
 
-// settle resolves openReply and drops the rounds of replies that are shown as a
-// whole.
+// settle resolves openReply, marks what an ended reply leaves open, and drops
+// the parts of replies that are shown as a whole.
 func (m *marks) settle(c *transcript.Chat) {
-	if _, ok := m.reply[openReply]; ok {
-		delete(m.reply, openReply)
+	if m.state[openReply] {
+		delete(m.state, openReply)
 		if r := c.Open(); r != nil {
-			touch(m.reply, r.ID, false)
+			m.state[r.ID] = true
+		}
+	}
+	for id := range m.state {
+		if _, r := c.Reply(id); r != nil && r.Ended() {
+			m.endRounds(r)
 		}
 	}
 	kept := m.order[:0]
@@ -172,4 +181,20 @@ func (m *marks) settle(c *transcript.Chat) {
 		}
 	}
 	m.order = kept
+}
+
+// endRounds marks what the end of a reply closes in its rounds.
+func (m *marks) endRounds(r *transcript.Reply) {
+	for _, x := range view.Rounds(r) {
+		open := slices.ContainsFunc(x.Calls, func(k *transcript.Call) bool { return k.Status == "called" })
+		if x.Superseded || x.Done && !open && x.Error == nil {
+			continue
+		}
+		y := m.round(r.ID, x.N)
+		y.tools = y.tools || open
+		y.notes = true
+		if !x.Done {
+			y.closed, y.content, y.reasoning = true, true, true
+		}
+	}
 }

@@ -178,7 +178,7 @@ func TestLateFollowersGetTheWholeState(t *testing.T) {
 // TestStalledFollower: one that reads nothing is closed; the others go on, and
 // its feed keeps no more than its tail.
 func TestStalledFollower(t *testing.T) {
-	h := newHouse(t, Options{Write: 50 * time.Millisecond, Gap: func() time.Duration { return 0 }, Tail: 64 << 10})
+	h := newHouse(t, Options{Write: time.Second, Gap: func() time.Duration { return 0 }, Tail: 64 << 10})
 	ann := h.human("ann")
 	made := h.chat(ann, "hello")
 	h.append(made.Chat, round(made.Reply, 1))

@@ -94,7 +94,24 @@ func (d *drawing) messages(m *marks) {
 			}
 			d.add(put("m-"+r.ID, into("log", isNew), "", d.part("message", d.v.Reply(d.c, t, r))))
 			d.sync(r)
+		} else if m.state[r.ID] {
+			d.state(t, r)
 		}
+	}
+}
+
+// state shows how a reply stands, without its words.
+func (d *drawing) state(t *transcript.Turn, r *transcript.Reply) {
+	shown := d.v.Frame(d.c, t, r)
+	d.add(attr("m-"+r.ID, "data-status", shown.Status), put("who-"+r.ID, "", "", d.part("who", shown)),
+		put("err-"+r.ID, "", "", d.part("error", shown)), put("foot-"+r.ID, "", "", d.part("foot", shown)))
+	if r.Status == transcript.Streaming {
+		d.add(attr("m-"+r.ID, "aria-busy", "true"))
+	} else {
+		d.add(noAttr("m-"+r.ID, "aria-busy"))
+	}
+	if shown.Waiting == "" {
+		d.add(remove("wait-" + r.ID))
 	}
 }
 
@@ -163,6 +180,9 @@ func (d *drawing) roundParts(p place, r *transcript.Reply, x *transcript.Round, 
 		d.add(put("tools-"+k, "", "", d.part("tools", shown)))
 	}
 	if m.notes {
+		if r.Status == transcript.Failed {
+			d.add(remove("note-" + k + "-error")) // the reply's own error says it
+		}
 		for _, n := range shown.Notes {
 			d.add(put("note-"+k+"-"+n.Key, "notes-"+k, "", d.part("note", n)))
 		}

@@ -13,12 +13,18 @@ import (
 
 // Reply is a reply of a turn: the one in force, or an earlier version.
 func (v *Views) Reply(c *transcript.Chat, t *transcript.Turn, r *transcript.Reply) templates.Message {
-	m := templates.Message{Chat: c.ID, ID: r.ID, Role: "assistant", Status: r.Status, Author: v.ModelTitle(r),
-		Time: Time(r.Requested), Waiting: v.Waiting(r), Notice: notice(r), Metrics: metrics(r),
-		Error: replyError(r), Again: r.Ended()}
+	m := v.Frame(c, t, r)
 	for _, x := range Rounds(r) {
 		m.Rounds = append(m.Rounds, v.Round(r, x))
 	}
+	return m
+}
+
+// Frame is a reply without its rounds.
+func (v *Views) Frame(c *transcript.Chat, t *transcript.Turn, r *transcript.Reply) templates.Message {
+	m := templates.Message{Chat: c.ID, ID: r.ID, Role: "assistant", Status: r.Status, Author: v.ModelTitle(r),
+		Time: Time(r.Requested), Waiting: v.Waiting(r), Notice: notice(r), Metrics: metrics(r),
+		Error: replyError(r), Again: r.Ended()}
 	if i := slices.Index(t.Replies, r); r.Ended() {
 		m.Versions = versions(c.ID, t.Reply().ID, i+1, len(t.Replies))
 	}
