@@ -175,7 +175,7 @@ func TestRequestBytes(t *testing.T) {
 func TestDeltas(t *testing.T) {
 	next := make(chan struct{})
 	e := endpoint(t, Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
-		for _, s := range []string{c("one <"), c("two"), d(`{"reasoning":"r"}`), tool(`{"index":0,"id":"x","function":{"name":"ls","arguments":"{"}}`), tool(`{"index":0,"function":{"arguments":"}"}}`)} {
+		for _, s := range []string{c("one <"), c("two")[:len(c("two"))-1] + "data: {}\n", "\n" + d(`{"reasoning":"r"}`), tool(`{"index":0,"id":"x","function":{"name":"ls","arguments":"{"}}`), tool(`{"index":0,"function":{"arguments":"}"}}`)} {
 			write(w, s)
 			<-next
 		}
@@ -215,6 +215,15 @@ func TestReclassifyDelta(t *testing.T) {
 	want := []string{"content:thinking", "content: hard", "reclassify:", "content:Hi"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestHeldBack: a tag behind a lone backtick is not waited for without end.
+func TestHeldBack(t *testing.T) {
+	a := newAssembler(func(Delta) error { return nil }, func() time.Duration { return 1 })
+	a.split.push("it`s<think>" + strings.Repeat("r", maxUndecided+1))
+	if a.content.String() != "it`s" || a.reasoning.Len() != maxUndecided+1 {
+		t.Errorf("got %q and %d bytes of reasoning", a.content.String(), a.reasoning.Len())
 	}
 }
 

@@ -66,7 +66,7 @@ func TestTroubleEnds(t *testing.T) {
 		{"headers, then silence", Endpoint{FirstByteTimeout: 50 * time.Millisecond},
 			func(w http.ResponseWriter, r *http.Request) { write(w, ""); <-r.Context().Done() }, KindTimeout, "sent nothing", ""},
 		{"stall", Endpoint{IdleTimeout: 50 * time.Millisecond}, stalled, KindTimeout, "stopped in the middle", "hello"},
-		{"trickle", Endpoint{IdleTimeout: 80 * time.Millisecond}, trickle, KindTimeout, "stopped in the middle", "hello"},
+		{"trickle", Endpoint{IdleTimeout: 500 * time.Millisecond}, trickle, KindTimeout, "stopped in the middle", "hello"},
 		{"never stops", Endpoint{MaxReply: 100 << 10}, func(w http.ResponseWriter, r *http.Request) {
 			for write(w, hello) == nil {
 			}
@@ -351,6 +351,18 @@ func TestNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	if p := NewHTTP().Transport.(*http.Transport).Proxy; p != nil {
 		t.Error("the client has a proxy")
+	}
+}
+
+// TestPatience: once the finish reason is here, the rest of the body is waited for only briefly.
+func TestPatience(t *testing.T) {
+	e, a := &Endpoint{}, newAssembler(nil, nil)
+	if got := e.patience(time.Minute, a); got != time.Minute {
+		t.Errorf("in the middle: %v", got)
+	}
+	a.frame(frame{data: []byte(fin("stop")[len("data: "):])})
+	if got := e.patience(time.Minute, a); got != tailTime {
+		t.Errorf("at the end: %v", got)
 	}
 }
 
