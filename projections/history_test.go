@@ -121,7 +121,7 @@ func (h *history) step() {
 	switch n := h.rng.IntN(40); {
 	case n == 0 || len(h.users) == 0:
 		h.user()
-	case n <= 2 || len(h.chats) == 0:
+	case n <= 2 && len(h.chats) < 3+h.ids/300 || len(h.chats) == 0:
 		h.create()
 	case n <= 5:
 		h.aboutUser(h.pick(h.users))
@@ -187,7 +187,7 @@ func (h *history) settings(c *transcript.Chat) []events.Payload {
 			return []events.Payload{events.ReplyFolded{Reply: r.ID, Rounds: []events.FoldedRound{{Round: 1, Content: h.text(), Reasoning: h.text()}}}}
 		}
 	case 7:
-		if h.rng.IntN(3) == 0 {
+		if h.rng.IntN(6) == 0 {
 			return append(h.end(c, "deleted"), events.ChatDeleted{})
 		}
 	}
@@ -254,7 +254,7 @@ func (h *history) running(c *transcript.Chat, r *transcript.Reply) []events.Payl
 			events.RoundStarted{Reply: r.ID, Round: n, Request: []byte(`{"a":["<",1]}`), Estimate: n}}
 	}
 	call := fmt.Sprint("call", len(x.Calls))
-	switch h.rng.IntN(12) {
+	switch h.rng.IntN(14) {
 	case 0:
 		return []events.Payload{events.RoundFinished{Reply: r.ID, Round: x.N, FinishReason: "stop", Usage: &events.Usage{Prompt: 3}, MS: 5}}
 	case 1:
@@ -284,7 +284,7 @@ func (h *history) running(c *transcript.Chat, r *transcript.Reply) []events.Payl
 		}
 	case 7:
 		return []events.Payload{events.RoundSuperseded{Reply: r.ID, Round: x.N}, events.ReplyResumed{Reply: r.ID}}
-	case 8:
+	case 8, 10, 11, 12:
 		out := h.end(c, "")
 		if len(c.Queue) > 0 { // the next one goes at once
 			q := c.Queue[0].ID

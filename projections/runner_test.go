@@ -21,7 +21,7 @@ func names() []string { return []string{"sidebar", "accounts", "replies", "windo
 func dump(t testing.TB, st *store.Store, name string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for row, err := range st.Keyspace("p/" + name).Iter([]byte("r"), nil) {
+	for row, err := range st.Keyspace("p/"+name).Iter([]byte("r"), nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

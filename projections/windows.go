@@ -128,10 +128,13 @@ func (w *Windows) Window(ctx context.Context, chat string, lastN int) (*transcri
 	var c *transcript.Chat
 	err := w.look(ctx, chat, lastN, func(d *desk) error {
 		c = d.chat
-		if cut := len(c.Turns) - lastN; cut > 0 {
-			c.Earlier, c.Turns = c.Earlier+cut, c.Turns[cut:]
+		total := c.Earlier + len(c.Turns)
+		first := total - min(lastN, total)
+		if err := d.from(first); err != nil { // the tail took turns away
+			return err
 		}
-		c.Left = nil
+		c.Turns = c.Turns[first-c.Earlier:]
+		c.Earlier, c.Left = first, nil
 		return nil
 	})
 	return c, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,7 +26,7 @@ func TestWindowIsTheEndOfTheFold(t *testing.T) {
 			h := newHistory(t, st, seed)
 			for i := range 900 {
 				h.step()
-				if h.rng.IntN(6) == 0 {
+				if h.rng.IntN(10) == 0 {
 					catchUp(t, set)
 				}
 				if i%30 == 29 {
@@ -107,6 +108,41 @@ func TestWindowOfNoChat(t *testing.T) {
 	newHistory(t, st, 1).user()
 	if _, err := set.Windows.Before(context.Background(), "../user/user1", 5, 5); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("a stream that is no chat: %v", err)
+	}
+}
+
+// No turn that left stays behind at its old place.
+func TestRowsAreTheTurns(t *testing.T) {
+	st := openStore(t, vfs.NewMem())
+	set := openSet(t, st)
+	h := newHistory(t, st, 3)
+	h.user()
+	h.create()
+	checked := 0
+	for range 600 {
+		h.step()
+		catchUp(t, set)
+		chat := h.chats[0]
+		full := fold(t, st, chat)
+		if full.Open() != nil || full.Deleted {
+			continue
+		}
+		turns, left := 0, 0
+		for k := range dump(t, st, "windows") {
+			switch {
+			case strings.HasPrefix(k, "r"+chat+"\x00t"):
+				turns++
+			case strings.HasPrefix(k, "r"+chat+"\x00l"):
+				left++
+			}
+		}
+		if turns != len(full.Turns) || left != len(full.Left) {
+			t.Fatalf("at %d: rows of %d turns and %d that left, want %d and %d", full.Position, turns, left, len(full.Turns), len(full.Left))
+		}
+		checked++
+	}
+	if checked < 50 {
+		t.Errorf("only %d quiet points", checked)
 	}
 }
 
