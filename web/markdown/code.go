@@ -1,20 +1,33 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/chroma/v2"
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// lexerTable finds a lexer by lower-case name or alias. chroma's own search
-// also tries file patterns, one after the other, for each unknown name.
+// lexerTable finds a lexer by lower-case name or alias. It holds the languages
+// of highlighted only: of chroma's 300 lexers some need minutes for a few
+// kilobytes of unlucky text.
 type lexerTable map[string]chroma.Lexer
+
+const highlighted = "Ada Awk Bash BashSession Batchfile C C# C++ Clojure CMake CSS D Dart Diff Docker Elixir " +
+	"Elm Erlang Fortran FSharp GAS GDScript Go GraphQL Groovy Haskell HCL HTML HTTP INI Java JavaScript JSON JSX Julia " +
+	"Kotlin Lua Makefile Markdown Matlab MySQL NASM Nginx Nim Nix Objective-C OCaml Perl PHP PostgreSQL PowerShell Prolog " +
+	"Properties Protobuf Python R React Ruby Rust Scala Scheme SCSS Solidity SQL Svelte Swift Terraform TeX TOML TypeScript TSX " +
+	"VHDL VimL Vue WebAssembly XML YAML Zig"
 
 func newLexerTable() lexerTable {
 	t := lexerTable{}
+	names := strings.Fields(strings.ToLower(highlighted))
 	for _, l := range lexers.GlobalLexerRegistry.Lexers {
 		c := l.Config()
+		if !slices.Contains(names, strings.ReplaceAll(strings.ToLower(c.Name), " ", "")) {
+			continue
+		}
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
 			if name = strings.ToLower(name); t[name] == nil {
 				t[name] = l
@@ -51,7 +64,7 @@ func (r *Renderer) figure(info, code string, e *env) string {
 	key := lang + "\n" + code
 	body, ok := e.figures[key]
 	if !ok {
-		body = r.highlight(lang, code)
+		body = r.highlight(lang, code, e)
 		if e.figures != nil {
 			e.figures[key] = body
 		}
@@ -72,45 +85,56 @@ func (r *Renderer) figureOpen(lang string) string {
 
 // highlight marks the tokens of code with classes, or only escapes it: unknown
 // language, too long, or the lexer fails.
-func (r *Renderer) highlight(lang, code string) (out string) {
+func (r *Renderer) highlight(lang, code string, e *env) (out string) {
 	plain := escape(code)
 	lexer := r.lexers[strings.ToLower(lang)]
-	if lexer == nil || len(code) > maxCode || longestLine(code) > maxCodeLine {
+	if lexer == nil || len(code) > maxCode || longestLine(code) > maxCodeLine || e.spent > codeTime {
 		return plain
 	}
+	begin := time.Now()
+	defer func() { e.spent += time.Since(begin) }()
 	defer func() { // lexers are data of a library, run on text from outside
 		if recover() != nil {
 			out = plain
 		}
 	}()
-	tokens, err := chroma.Coalesce(lexer).Tokenise(nil, code)
+	tokens, err := lexer.Tokenise(nil, code)
 	if err != nil {
 		return plain
 	}
 	var b strings.Builder
-	read := 0
+	read, class := 0, ""
 	for t := tokens(); t != chroma.EOF; t = tokens() {
-		if !strings.HasPrefix(code[read:], t.Value) {
-			return plain // the lexer changes text
+		if !strings.HasPrefix(code[read:], t.Value) || time.Since(begin) > codeTime {
+			return plain // the lexer changes text, or cannot cope with it
 		}
 		read += len(t.Value)
-		writeToken(&b, t)
+		c := tokenClass(t.Type)
+		if strings.TrimSpace(t.Value) == "" {
+			c = class // white space needs no colour
+		}
+		switchClass(&b, class, c)
+		b.WriteString(escape(t.Value))
+		class = c
 	}
+	switchClass(&b, class, "")
 	if read != len(code) {
 		return plain
 	}
 	return b.String()
 }
 
-func writeToken(b *strings.Builder, t chroma.Token) {
-	class := tokenClass(t.Type)
-	if class == "" {
-		b.WriteString(escape(t.Value))
+// switchClass ends the element of one class and begins that of the next.
+func switchClass(b *strings.Builder, from, to string) {
+	if from == to {
 		return
 	}
-	b.WriteString(`<span class="` + class + `">`)
-	b.WriteString(escape(t.Value))
-	b.WriteString("</span>")
+	if from != "" {
+		b.WriteString("</span>")
+	}
+	if to != "" {
+		b.WriteString(`<span class="` + to + `">`)
+	}
 }
 
 func longestLine(s string) int {

@@ -8,13 +8,12 @@ import (
 )
 
 // clean makes a text fit for a page: line ends are \n, a control character is
-// its visible picture (NUL and bytes that are no UTF-8 are U+FFFD). Joiners and
+// its visible picture (NUL and each byte that is no UTF-8 are U+FFFD). Joiners and
 // marks of direction stay: scripts and emoji need them.
 func clean(s string) string {
 	if !needsClean(s) {
 		return s
 	}
-	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/util"
@@ -17,6 +18,8 @@ type env struct {
 	growing bool            // a footnote may still be defined: take every mark for one
 	draft   bool            // for the open view: no ids, nothing is recorded
 	seen    map[string]bool // footnotes that were referred to
+	shown   map[string]bool // footnotes that were rendered
+	spent   time.Duration   // on highlighting
 	figures map[string]string
 
 	// resolved: a block may look different depending on what comes elsewhere.
@@ -29,6 +32,7 @@ func newEnv(prefix string) *env {
 		refs:   map[string]parser.Reference{},
 		notes:  map[string]bool{},
 		seen:   map[string]bool{},
+		shown:  map[string]bool{},
 	}
 }
 

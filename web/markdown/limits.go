@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Bounds. Each stands for a text that would otherwise cost more than in
 // proportion to its length, or would trouble the browser.
@@ -15,9 +18,14 @@ const (
 	maxScan     = 16 << 20  // bytes that look-aheads may read in one segment
 	maxMath     = 4 << 10   // bytes of one formula
 	maxMathNest = 40        // nested groups of a formula
-	maxCode     = 64 << 10  // bytes of a code block that is highlighted
+	maxCode     = 32 << 10  // bytes of a code block that is highlighted
 	maxCodeLine = 2 << 10   // bytes of a line in such a block: lexers backtrack
 )
+
+// codeTime is what the lexers may take for one text before they are given up.
+// Real code within maxCode needs a fiftieth of it, so time decides about
+// nothing but bombs.
+const codeTime = 3 * time.Second
 
 // excess says why a segment must not be parsed, or "".
 func (s *segment) excess() string {

@@ -187,6 +187,9 @@ func (p *texParser) argument() (string, bool) {
 	if t == "" || t == "}" || t == "&" {
 		return "", false
 	}
+	if t >= "0" && t <= "9" { // as in TeX: one digit
+		return "<mn>" + t + "</mn>", true
+	}
 	if p.nest++; p.nest > maxMathNest {
 		return "", false
 	}

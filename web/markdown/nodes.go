@@ -231,11 +231,12 @@ func (r *Renderer) note(s *segment, e *env) string {
 		back = `<a class="footnote-back" href="#` + e.noteID("ref", label) +
 			`" role="doc-backlink" aria-label="Back to reference ` + escape(label) + `">↩</a>`
 	}
-	return noteOpen(` id="`+e.noteID("fn", label)+`"`, label) + body + back + "</div>"
-}
-
-func noteOpen(id, label string) string {
-	return `<div class="footnote" role="doc-footnote"` + id + `><sup>` + escape(label) + "</sup>"
+	id := ""
+	if !e.shown[label] {
+		e.shown[label] = true
+		id = ` id="` + e.noteID("fn", label) + `"`
+	}
+	return `<div class="footnote" role="doc-footnote"` + id + `><sup>` + escape(label) + "</sup>" + body + back + "</div>"
 }
 
 // itemStart is the start attribute of a list.

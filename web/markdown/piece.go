@@ -11,9 +11,9 @@ import (
 // Where a piece ends depends only on the text before that point.
 const (
 	minPiece   = 32   // bytes; less is not worth an element
-	maxMarked  = 480  // bytes that an open mark may keep a piece from ending at a space
-	maxPlain   = 160  // bytes without any space and mark
-	maxPiece   = 1500 // bytes without any space
+	maxMarked  = 320  // bytes that an open mark may keep a piece from ending at a space
+	maxPlain   = 96   // bytes without any space and mark
+	maxPiece   = 1000 // bytes without any space
 	mathReach  = 120  // bytes in which a $ may find its partner
 	labelReach = 200  // bytes that an open bracket is taken for a link
 )

@@ -21,6 +21,11 @@ const (
 	leafRule // complete with its line
 )
 
+// code: the text of the leaf is shown as it stands.
+func (k leafKind) code() bool {
+	return k == leafFence || k == leafIndented || k == leafMath || k == leafRest
+}
+
 // cont is an open container of the view.
 type cont struct {
 	kind   kind // kindQuote, kindList, kindNote; an item is kindParagraph
@@ -192,7 +197,7 @@ func (p plan) decided(l string) bool {
 		return false
 	}
 	switch {
-	case p.same && (p.leaf == leafFence && !p.held || p.leaf == leafRest):
+	case p.same && p.leaf.code() && !p.held:
 		return len(p.text) >= 2*codeSlice
 	case p.leaf != leafParagraph && p.leaf != leafHeading, len(p.text) < decidedAt:
 		return false
@@ -203,7 +208,7 @@ func (p plan) decided(l string) bool {
 	case definitionLike(p.text):
 		return len(p.text) >= 1024
 	}
-	for _, start := range []string{"```", "~~~", "$$", `\[`} {
+	for _, start := range []string{"```", "~~~", `\[`} {
 		if p.leaf == leafParagraph && strings.HasPrefix(p.text, start) {
 			return false
 		}

@@ -91,7 +91,7 @@ func (v *view) whole(p plan, text string) string {
 		tag := "h" + string(rune('0'+p.level)) + ">"
 		b.WriteString("<" + tag + v.r.inline(mend(text), v.e) + "</" + tag)
 	case leafHeader:
-		b.WriteString(v.headerPreview(text))
+		b.WriteString(v.headerPreview(p.text))
 	case leafIndented:
 		b.WriteString(v.r.figureOpen("") + escape(text) + figureClose)
 	}

@@ -21,10 +21,10 @@ type Stream struct {
 	split splitter
 	view  view
 	tree  *tree
-	line  string // the line that is not complete
-	n     int    // closed blocks: elements
-	size  int    // and bytes
-	dirty bool   // text since the last frame
+	line  strings.Builder // the line that is not complete
+	n     int             // closed blocks: elements
+	size  int             // and bytes
+	dirty bool            // text since the last frame
 }
 
 // NewStream begins a reply. prefix is that of Render.
@@ -48,16 +48,17 @@ func (s *Stream) Append(text string) {
 	s.held = text[n:]
 	text = clean(text[:n])
 	s.text.WriteString(text)
-	s.line += text
 	for {
-		l, rest, ok := strings.Cut(s.line, "\n")
+		l, rest, ok := strings.Cut(text, "\n")
+		s.line.WriteString(l)
 		if !ok {
 			break
 		}
-		s.line = rest
-		s.complete(l)
+		s.complete(s.line.String())
+		s.line.Reset()
+		text = rest
 	}
-	s.view.part(s.line)
+	s.view.part(s.line.String())
 }
 
 // incomplete counts the bytes at the end that need what follows: half a
@@ -124,10 +125,9 @@ func (s *Stream) Finish() Frame {
 		s.held = ""
 		s.Append(last)
 	}
-	if s.line != "" {
-		l := s.line
-		s.line = ""
-		s.complete(l)
+	if s.line.Len() > 0 {
+		s.complete(s.line.String())
+		s.line.Reset()
 	}
 	for _, seg := range s.split.flush() {
 		s.close(seg)

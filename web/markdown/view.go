@@ -29,6 +29,10 @@ type view struct {
 // reset forgets the block; the boxes are the caller's affair.
 func (v *view) reset() { *v = view{r: v.r, e: v.e, t: v.t} }
 
+// maxHead is how much of an open line is looked at to decide what it is; it is
+// looked at with each frame.
+const maxHead = 4 << 10
+
 // line takes a complete line.
 func (v *view) line(l string) {
 	if v.used == 0 {
@@ -38,7 +42,7 @@ func (v *view) line(l string) {
 		return
 	}
 	rest := l[v.used:]
-	if v.leaf == leafFence || v.leaf == leafRest {
+	if v.leaf.code() {
 		v.code.WriteString(l[v.start:] + "\n")
 		v.takeCode(rest, true)
 	} else {
@@ -56,17 +60,21 @@ func (v *view) part(l string) {
 	}
 	v.cut = ""
 	if v.used == 0 {
-		p := v.plan(l)
-		if !p.decided(l) {
+		head := l[:min(len(l), maxHead)]
+		for len(head) < len(l) && !runeStart(l[len(head)]) {
+			head = head[:len(head)-1]
+		}
+		p := v.plan(head)
+		if !p.decided(head) {
 			v.preview(p)
 			return
 		}
 		v.apply(p)
-		v.start = len(l) - len(p.text)
+		v.start = len(head) - len(p.text)
 		v.used = v.start
 	}
 	rest := l[v.used:]
-	if v.leaf == leafFence || v.leaf == leafRest {
+	if v.leaf.code() {
 		v.used += v.takeCode(rest, false)
 	} else {
 		v.takeText(rest)
@@ -263,7 +271,7 @@ func (v *view) endLeaf() {
 // codeSlice is how much of a long line of code is settled at once; codePiece
 // is how much of short lines is.
 const (
-	codeSlice = 128
+	codeSlice = 40
 	codePiece = 64
 )
 
