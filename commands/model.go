@@ -35,6 +35,12 @@ var paramBounds = map[string][2]float64{
 // Params lists the names of the sampling parameters, sorted.
 func Params() []string { return slices.Sorted(maps.Keys(paramBounds)) }
 
+// ParamBounds gives the least and the greatest value of a parameter.
+func ParamBounds(name string) (bounds [2]float64, ok bool) {
+	bounds, ok = paramBounds[name]
+	return bounds, ok
+}
+
 // ChangeModel changes a model.
 func (s *Service) ChangeModel(ctx context.Context, c Caller, id string, cmd PatchModel) (events.Result, error) {
 	_, res, err := onInstance(ctx, s, c, func(in *Instance) ([]events.Payload, []events.Put, struct{}, error) {
