@@ -174,16 +174,16 @@ func (s sidebar) Owner(ctx context.Context, chat string) (owner string, err erro
 }
 
 func (s sidebar) Changed(ctx context.Context, user string) (events.Position, time.Time, error) {
-	_, at, err := s.List(ctx, user, 1)
+	_, _, at, err := s.List(ctx, user, 1, "")
 	return at, time.Now(), err
 }
 
-func (s sidebar) List(ctx context.Context, user string, _ int) (rows []view.Row, at events.Position, err error) {
+func (s sidebar) List(ctx context.Context, user string, _ int, _ string) (rows []view.Row, next string, at events.Position, err error) {
 	at = s.h.log.Head()
 	chats := map[string]bool{}
 	for e, err := range s.h.log.Read(ctx, 0) {
 		if err != nil {
-			return nil, 0, err
+			return nil, "", 0, err
 		}
 		if e.Type == "chat.created" {
 			chats[strings.TrimPrefix(e.Stream, "chat/")] = true
@@ -197,10 +197,10 @@ func (s sidebar) List(ctx context.Context, user string, _ int) (rows []view.Row,
 			return nil
 		})
 		if err != nil {
-			return nil, 0, err
+			return nil, "", 0, err
 		}
 	}
-	return rows, at, nil
+	return rows, "", at, nil
 }
 
 // message is one event of a stream as a client reads it.

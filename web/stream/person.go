@@ -16,9 +16,10 @@ type Sidebar interface {
 	// Wait returns when the model has applied the log up to a position, or with
 	// ctx's error.
 	Wait(ctx context.Context, at events.Position) error
-	// List gives the chats of a person, those with the newest activity first,
-	// at most limit but all that are pinned, as they stand at a position.
-	List(ctx context.Context, user string, limit int) (rows []view.Row, at events.Position, err error)
+	// List gives one page of a person's chats, as they stand at a position: on
+	// the first one all pinned chats and those with the newest activity, on the
+	// others older ones that are not pinned. next is "" at the end.
+	List(ctx context.Context, user string, limit int, cursor string) (rows []view.Row, next string, at events.Position, err error)
 	// Owner gives whose a chat is, "" when there is none.
 	Owner(ctx context.Context, chat string) (user string, err error)
 	// Changed says when a person's list last changed; zero values for never.
@@ -26,7 +27,7 @@ type Sidebar interface {
 }
 
 // maxRows is how many chats the sidebar shows.
-const maxRows = 300
+const maxRows = 200
 
 // person is the feed of one person: sidebar and toasts. The dispatcher makes
 // its frames, from the person's first follower to the last.
@@ -88,11 +89,13 @@ func (h *Hub) list(ctx context.Context, user string) (Frame, []view.Row, error) 
 	if err != nil {
 		return Frame{}, nil, err
 	}
-	rows, at, err := h.Sidebar.List(ctx, user, maxRows)
+	rows, next, at, err := h.Sidebar.List(ctx, user, maxRows, "")
 	if err != nil {
 		return Frame{}, nil, err
 	}
-	html, err := h.Parts.Fragment("sidebar-tree", view.Tree(u.Folders, rows, h.Now()))
+	tree := view.Tree(u.Folders, rows, h.Now())
+	tree.More = view.More(next)
+	html, err := h.Parts.Fragment("sidebar-tree", tree)
 	return Frame{Position: at, Ops: []Op{put("side-tree", "", "", html)}}, rows, err
 }
 

@@ -11,8 +11,9 @@ import (
 // index from up to, not including, the one at index to.
 func (v *Views) Messages(c *transcript.Chat, from, to int) templates.MessagePage {
 	page := templates.MessagePage{Chat: c.ID}
-	if from > 0 || c.Earlier > 0 {
-		page.Older = "/chat/" + c.ID + "/messages?before=" + c.Turns[from].ID
+	if from < to && from+c.Earlier > 0 {
+		t := c.Turns[from]
+		page.Older = "/chat/" + c.ID + "/messages?before=" + t.ID + "&n=" + strconv.Itoa(t.N)
 	}
 	for i := from; i < to; i++ {
 		page.Messages = append(page.Messages, v.Turn(c, i))

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"time"
 
@@ -84,4 +85,12 @@ func age(t, now time.Time) string {
 		return t.Format("January")
 	}
 	return t.Format("January 2006")
+}
+
+// More is the path of the next page of older chats, "" at the end.
+func More(cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return "/sidebar?" + url.Values{"cursor": {cursor}}.Encode()
 }

@@ -1,0 +1,171 @@
+package pages
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lembas/commands"
+	"lembas/web/templates"
+)
+
+// settingText is a setting in words.
+type settingText struct{ key, label, help string }
+
+// settingGroups are the settings that an administrator sees, under headings.
+// Those of rooms that this version does not have are not shown.
+func settingGroups() []struct {
+	title    string
+	settings []settingText
+} {
+	return []struct {
+		title    string
+		settings []settingText
+	}{
+		{"Accounts", []settingText{{"signup", "Sign-up", "Anybody who reaches this instance can make an account."}}},
+		{"Replies", []settingText{
+			{"limits.gather_ms", "Gather text for", "How long words are gathered before they are written down and shown. 0 writes each delta."},
+			{"limits.stream_idle", "Give up on a silent endpoint after", "Time without a byte from the endpoint."},
+			{"limits.wall_clock", "Longest reply", "A reply that takes longer is asked to come to an end."},
+			{"limits.output_tokens", "Most tokens of a reply", "0 is no bound."},
+			{"limits.rounds", "Most rounds of a reply", "Requests to the endpoint for one reply. 0 is no bound."},
+			{"limits.context_headroom", "Share of the context that may be used", "From 0.1 to 1."},
+			{"limits.compact_at", "Summarise from this share of the context", "From 0.1 to 1."},
+			{"resume_window", "Resume after a restart within", "Later, what was approved is asked again."},
+			{"retention.chunks", "Keep the timing of replies for", "Then only the final text is kept. 0 keeps it for ever."},
+		}},
+	}
+}
+
+// instance is the administrator's page of instance settings.
+func (p *Pages) instance(w http.ResponseWriter, r *http.Request) error {
+	at := p.Service.Log.Head()
+	form, err := p.instanceForm(r)
+	if err != nil {
+		return err
+	}
+	v := templates.Instance{Form: form}
+	if v.Shell, err = p.shell(r, "instance", "Instance", at); err != nil {
+		return err
+	}
+	return p.page(w, "instance", v)
+}
+
+func (p *Pages) instanceForm(r *http.Request) (v templates.InstanceForm, err error) {
+	settings, err := p.Service.Settings(r.Context())
+	if err != nil {
+		return v, err
+	}
+	values := settings.All()
+	for _, g := range settingGroups() {
+		group := templates.SettingGroup{Title: g.title}
+		for _, t := range g.settings {
+			if s, ok := settingOf(t.key); ok {
+				group.Settings = append(group.Settings, setting(t, s, values[t.key]))
+			}
+		}
+		v.Groups = append(v.Groups, group)
+	}
+	return v, nil
+}
+
+func settingOf(key string) (commands.Setting, bool) {
+	table := commands.SettingsTable()
+	i := slices.IndexFunc(table, func(s commands.Setting) bool { return s.Key == key })
+	if i < 0 {
+		return commands.Setting{}, false
+	}
+	return table[i], true
+}
+
+func setting(t settingText, s commands.Setting, value any) templates.Setting {
+	v := templates.Setting{Key: t.key, Label: t.label, Help: t.help, Kind: "text", Value: written(value), Unit: s.Unit, Default: written(s.Default)}
+	switch s.Default.(type) {
+	case bool:
+		v.Kind, v.Default = "switch", map[string]string{"true": "on", "false": "off"}[v.Default]
+	case int64, float64:
+		v.Kind, v.Min, v.Max = "number", decimal(s.Min), decimal(s.Max)
+		v.Default = strings.TrimSpace(v.Default + " " + s.Unit)
+	}
+	return v
+}
+
+// written is a setting's value as a form has it.
+func written(v any) string {
+	if f, ok := v.(float64); ok {
+		return decimal(f)
+	}
+	return fmt.Sprint(v)
+}
+
+// saveInstance changes the settings that are in the form and other than now.
+func (p *Pages) saveInstance(w http.ResponseWriter, r *http.Request) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	settings, err := p.Service.Settings(r.Context())
+	if err != nil {
+		return err
+	}
+	now := settings.All()
+	changed := map[string]json.RawMessage{}
+	for key := range f.values {
+		if text := f.text(key); text != written(now[key]) {
+			changed[key] = parsed(key, text)
+		}
+	}
+	if len(changed) > 0 {
+		_, err = p.Service.ChangeSettings(r.Context(), caller(r), changed)
+	}
+	var errs templates.Errors
+	if err != nil {
+		if errs, err = refused(err); err != nil {
+			return err
+		}
+	}
+	v, err := p.instanceForm(r)
+	if err != nil {
+		return err
+	}
+	if errs == nil {
+		v.Saved = "Saved."
+		return p.part(w, http.StatusOK, "instance-form", v)
+	}
+	v.Errors = errs
+	var shown []string
+	for _, g := range v.Groups {
+		for i := range g.Settings {
+			s := &g.Settings[i]
+			shown = append(shown, s.Key)
+			s.Value = cmp.Or(f.text(s.Key), s.Value)
+		}
+	}
+	v.Errors = under(errs, shown...)
+	return p.part(w, http.StatusUnprocessableEntity, "instance-form", v)
+}
+
+// parsed is a form's text as the JSON of the setting's type. What does not fit
+// becomes a JSON text, which the command refuses with the bounds in words.
+func parsed(key, text string) json.RawMessage {
+	s, _ := settingOf(key)
+	switch s.Default.(type) {
+	case bool:
+		if text == "true" || text == "false" {
+			return json.RawMessage(text)
+		}
+	case int64, float64:
+		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return quoted
+}
