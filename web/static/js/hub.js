@@ -106,7 +106,7 @@ export class Hub {
       this.line.close()
       this.position = null
     } else if (event === 'end') {
-      if (body.reason !== 'signed_out') return this.line.again()
+      if (body.reason !== 'signed_out') return this.line.again(undefined, true)
       this.line.close()
       this.all({ t: 'out' })
     }

@@ -81,14 +81,19 @@ export class Line {
   }
 
   // again makes the next attempt after ms, or after a growing, jittered wait.
-  again(ms = Math.random() * Math.min(this.ping * 3, this.ping / 20 * 2 ** this.tries) + this.ping / 40) {
+  // Quietly: the server said that it would close, nothing is wrong.
+  again(ms = this.wait(), quietly = false) {
     if (this.gone) return
     this.abort?.abort()
     this.abort = null
     clearTimeout(this.timer)
     this.tries++
-    this.on.state(this.tries > 2 ? 'lost' : 'connecting')
+    if (!quietly) this.on.state(this.tries > 2 ? 'lost' : 'connecting')
     this.timer = setTimeout(() => this.connect(), ms)
+  }
+
+  wait() {
+    return this.ping / 40 + Math.random() * Math.min(this.ping * 3, this.ping / 20 * 2 ** this.tries)
   }
 
   async connect() {

@@ -11,7 +11,7 @@ const quietFor = 5000 // ms that a shared hub may take to answer a check
 // Ways to reach a hub, best first. Each returns {post(message), close()} or null.
 const ways = [shared, led, alone]
 
-let way, hub, answered, was, events = 0
+let way, hub, was, events = 0, asked = 0, answered = 0
 const seen = {}
 
 export function start() {
@@ -44,13 +44,13 @@ function hello() {
 // check never ends a good connection: the hub looks at its line, and a hub that
 // does not answer at all (its process died) is replaced.
 function check() {
-  answered = false
+  const mine = ++asked
   hub.post({ t: 'check' })
-  if (way !== alone) setTimeout(() => answered || next(), quietFor)
+  if (way !== alone) setTimeout(() => answered < mine && next(), quietFor)
 }
 
 function receive(m) {
-  answered = true
+  answered = asked
   switch (m.t) {
     case 'frame': return frame(m)
     case 'state': return show(m.state)

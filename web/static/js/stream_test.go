@@ -136,10 +136,15 @@ func TestEnd(t *testing.T) {
 	p := openTab(t, "")
 	p.open(s.URL + "/chat/c1")
 	l := s.next(t)
+	p.until(`document.body.dataset.connection === 'live'`)
+	p.exec(`(window.states = [], new MutationObserver(() => states.push(document.body.dataset.connection)).observe(document.body, {attributes: true, attributeFilter: ['data-connection']}), 0)`)
 	l.send(t, add(11), control("end", `{"reason":"lifetime"}`))
 	if l = s.next(t); l.LastID != "E.11" {
 		t.Errorf("after end it resumes from %q, want E.11", l.LastID)
 	}
+	l.send(t, add(12))
+	p.until(`document.getElementById('n12')`)
+	p.equal(`states`, []string{}) // announced, so nothing to worry about
 	l.send(t, control("end", `{"reason":"signed_out"}`))
 	p.until(`location.pathname === '/auth/login' && location.search === '?next=%2Fchat%2Fc1'`)
 }
