@@ -230,6 +230,25 @@ func TestTabsOfOtherChats(t *testing.T) {
 	}
 }
 
+// TestTabRenderedBehind: the same chat, but from before what the connection has
+// passed on already.
+func TestTabRenderedBehind(t *testing.T) {
+	s := newSite(t)
+	a := openTab(t, "")
+	a.open(s.URL + "/chat/c1")
+	l := s.next(t)
+	l.send(t, add(15))
+	a.until(`document.getElementById('n15')`)
+	s.set(func(s *site) { s.cursor = 12 })
+	b := openTab(t, "")
+	b.open(s.URL + "/chat/c1")
+	if l = s.next(t); l.After != "E.12" {
+		t.Fatalf("the connection asks after %q, want E.12", l.After)
+	}
+	l.send(t, add(15))
+	b.until(`document.getElementById('n15')`)
+}
+
 func TestLeaderLeaves(t *testing.T) {
 	s := newSite(t)
 	a, b := openTab(t, "delete self.SharedWorker"), openTab(t, "delete self.SharedWorker")
