@@ -92,8 +92,14 @@ func (r *Runner) Run(ctx context.Context) error {
 	if r.failed = err; err == nil {
 		r.failed = events.ErrClosed
 	}
-	close(r.changed)
+	r.tell()
 	return err
+}
+
+// tell wakes who waits; the caller holds mu.
+func (r *Runner) tell() {
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 func (r *Runner) run(ctx context.Context) error {
@@ -181,8 +187,7 @@ func (r *Runner) commit(at events.Position, lag events.Position) error {
 	defer r.mu.Unlock()
 	if at > r.at {
 		r.at = at
-		close(r.changed)
-		r.changed = make(chan struct{})
+		r.tell()
 	}
 	return nil
 }

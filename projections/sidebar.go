@@ -36,6 +36,8 @@ type ChatRow struct {
 	Seen  events.Position `json:"seen,omitempty"`
 	// Pending is the cards that wait for an answer.
 	Pending []string `json:"pending,omitempty"`
+	// Last is how the last reply ended, when that was not complete.
+	Last string `json:"last,omitempty"`
 }
 
 // Status is idle, running or waiting.
@@ -65,7 +67,7 @@ func NewSidebar(st *store.Store) *Sidebar { return &Sidebar{keyspace(st, Sidebar
 func (Sidebar) Name() string { return "sidebar" }
 
 // Version implements Projection.
-func (Sidebar) Version() int { return 1 }
+func (Sidebar) Version() int { return 2 }
 
 // Types implements Projection.
 func (Sidebar) Types() []string {
@@ -80,7 +82,8 @@ func (Sidebar) Types() []string {
 
 // Keys: "c"CHAT is the row; "u"OWNER 0 ^ACTIVITY is the chat's id, so that the
 // last active comes first; "f"OWNER 0 FOLDER is the folder's parent; "n" is the
-// number of chats.
+// number of chats; "x"OWNER is position and time of the last change of the
+// owner's list.
 func chatKey(chat string) []byte { return append([]byte("c"), chat...) }
 
 func ownerPrefix(kind byte, owner string) []byte {
@@ -91,6 +94,27 @@ func activityKey(c *ChatRow) []byte {
 	return binary.BigEndian.AppendUint64(ownerPrefix('u', c.Owner), ^uint64(c.Activity))
 }
 
+func changedKey(owner string) []byte { return append([]byte("x"), owner...) }
+
+// touch notes that a person's list changed.
+func touch(tx *Tx, owner string, e *events.Envelope) {
+	v := binary.BigEndian.AppendUint64(nil, uint64(e.Position))
+	tx.Set(changedKey(owner), binary.BigEndian.AppendUint64(v, uint64(e.Time.UnixMicro())))
+}
+
+// Changed says at which event, and when, a person's list last changed; zero
+// values for never.
+func (s *Sidebar) Changed(_ context.Context, user string) (at events.Position, when time.Time, err error) {
+	v, err := s.ks.Get(rowKey(changedKey(user)))
+	if errors.Is(err, events.ErrNotFound) {
+		return 0, time.Time{}, nil
+	}
+	if err != nil || len(v) != 16 {
+		return 0, time.Time{}, err
+	}
+	return events.Position(binary.BigEndian.Uint64(v)), time.UnixMicro(int64(binary.BigEndian.Uint64(v[8:]))).UTC(), nil
+}
+
 func folderKey(owner, folder string) []byte { return append(ownerPrefix('f', owner), folder...) }
 
 var countKey = []byte("n")
@@ -98,6 +122,7 @@ var countKey = []byte("n")
 // Apply implements Projection.
 func (Sidebar) Apply(_ context.Context, tx *Tx, e *events.Envelope, p events.Payload) error {
 	if user, ok := strings.CutPrefix(e.Stream, "user/"); ok {
+		touch(tx, user, e)
 		return applyUserEvent(tx, user, p)
 	}
 	chat, ok := strings.CutPrefix(e.Stream, "chat/")
@@ -110,11 +135,13 @@ func (Sidebar) Apply(_ context.Context, tx *Tx, e *events.Envelope, p events.Pay
 		return err
 	}
 	if created, ok := p.(events.ChatCreated); ok && !found {
+		touch(tx, created.Owner, e)
 		return createRow(tx, chat, e, created)
 	}
 	if !found {
 		return nil // deleted
 	}
+	touch(tx, row.Owner, e)
 	if e.Type == "chat.deleted" { // by its name: the payload may be erased
 		tx.Delete(chatKey(chat))
 		tx.Delete(activityKey(&row))
@@ -165,10 +192,13 @@ func (c *ChatRow) apply(e *events.Envelope, p events.Payload) {
 	case events.ConsentWithdrawn:
 		c.settle(p.Consent)
 	case events.ReplyRequested:
-		c.Open = p.Reply
+		c.Open, c.Last = p.Reply, ""
 	case events.ReplyFinished:
 		if c.Open == p.Reply {
 			c.Open = ""
+		}
+		if c.Last = p.Status; c.Last == events.Complete {
+			c.Last = ""
 		}
 		c.Ended = e.Position
 	}

@@ -146,6 +146,40 @@ func TestRowsAreTheTurns(t *testing.T) {
 	}
 }
 
+// Rare orders in one tail, of events about turns far before the window.
+func TestTailAboutOldTurns(t *testing.T) {
+	folded := func(n int) events.Payload {
+		return events.ReplyFolded{Reply: fmt.Sprint("r", n), Rounds: []events.FoldedRound{{Round: 1, Content: "new"}}}
+	}
+	again := func(n int) []events.Payload {
+		return []events.Payload{events.ChatRewound{Message: fmt.Sprint("m", n)}, events.ReplyRequested{Reply: "x", Message: fmt.Sprint("m", n)}}
+	}
+	for name, tail := range map[string][]events.Payload{
+		"folded, then left":            append([]events.Payload{folded(5)}, again(3)...),
+		"folded, then in the window":   append([]events.Payload{folded(5)}, again(5)...),
+		"left, then folded":            append(again(3), folded(5)),
+		"folded twice":                 {folded(2), folded(2), folded(4)},
+		"left, and left further":       append(append(again(6), events.ReplyFinished{Reply: "x", Status: events.Failed}), again(1)...),
+		"nothing that is in this chat": {folded(99), events.ChatRewound{Message: "m99"}, events.MessageEdited{Message: "m99"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := openStore(t, vfs.NewMem())
+			set := openSet(t, st)
+			longChat(t, newHistory(t, st, 1), "c", 8)
+			catchUp(t, set)
+			appendTo(t, st, events.ChatStream("c"), tail...)
+			compare(t, set.Windows, "c", fold(t, st, "c"), 2)
+			appendTo(t, st, events.ChatStream("c"), events.ReplyFinished{Reply: "x", Status: events.Failed})
+			catchUp(t, set)
+			compare(t, set.Windows, "c", fold(t, st, "c"), 2)
+			appendTo(t, st, events.ChatStream("c"), folded(5), folded(7)) // which may have left
+			compare(t, set.Windows, "c", fold(t, st, "c"), 2)
+			catchUp(t, set)
+			compare(t, set.Windows, "c", fold(t, st, "c"), 2)
+		})
+	}
+}
+
 // longChat makes a chat of n turns, each with an answer of a few chunks.
 func longChat(t testing.TB, h *history, chat string, n int) {
 	t.Helper()
