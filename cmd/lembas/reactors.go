@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"lembas/events"
+	"lembas/events/bus"
+)
+
+// reactors are the handlers that events set off. Each is a durable consumer
+// group, so a crash redelivers what was not acknowledged.
+type reactors struct {
+	router *message.Router
+}
+
+// startReactors begins to answer replies and to title chats. The loop's handler
+// goes through no retry and no poison queue: a retried handler is a round paid
+// twice; what the log says decides what a redelivery does.
+func startReactors(ctx context.Context, a *app) (*reactors, error) {
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 8 * time.Second}, watermill.NewSlogLogger(slog.New(quiet{a.logger.Handler()})))
+	if err != nil {
+		return nil, err
+	}
+	b := bus.New(a.log, a.logger)
+	for _, r := range []struct {
+		group, topic string
+		handle       func(context.Context, *events.Envelope) error
+	}{
+		{"generation", "reply.requested", a.loop.Handle},
+		{"titles", "reply.finished", a.loop.Title},
+	} {
+		sub, err := b.Subscriber(bus.Config{Group: r.group, Order: bus.OrderStream, RedeliverAfter: 2 * time.Second})
+		if err != nil {
+			return nil, err
+		}
+		router.AddConsumerHandler(r.group, r.topic, sub, func(msg *message.Message) error {
+			var env events.Envelope
+			if err := json.Unmarshal(msg.Payload, &env); err != nil {
+				return fmt.Errorf("%s: %w", r.group, err)
+			}
+			return r.handle(msg.Context(), &env)
+		})
+	}
+	go func() { _ = router.Run(ctx) }() // ends with ctx or close
+	select {
+	case <-router.Running():
+		return &reactors{router: router}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// close lets handlers return without acknowledgement.
+func (r *reactors) close() error { return r.router.Close() }
+
+// quiet passes on watermill's warnings and errors only: it narrates.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
+}
+
+func (q quiet) WithAttrs(as []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(as)} }
+func (q quiet) WithGroup(n string) slog.Handler       { return quiet{q.Handler.WithGroup(n)} }
