@@ -25,6 +25,9 @@ func Open(st *store.Store) (*Set, error) {
 	return s, err
 }
 
+// Head is the position of the log's last event.
+func (s *Set) Head() events.Position { return s.st.Head() }
+
 // Counts is how much there is, for "lembas info" and metrics.
 type Counts struct {
 	Events   events.Position `json:"events"`
