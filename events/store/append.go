@@ -47,21 +47,33 @@ func (s *Store) Append(ctx context.Context, b events.Batch) (events.Result, erro
 	}
 }
 
-// appendLoop is the one goroutine that writes events. Close stops it when no
-// append is left; a fatal error ends it inside a commit.
+// appendLoop is the one goroutine that gives events their place. Groups become
+// durable one after the other; while one is being synced, the next one grows.
+// Close stops it when no append is left; a fatal error parks it.
 func (s *Store) appendLoop() {
 	defer close(s.stopped)
 	timer := time.NewTimer(time.Hour) // armed while the recorded head is behind
 	timer.Stop()
+	var ahead *building // the group that is being synced
 	for {
+		if ahead == nil && s.record.behind && !s.record.armed {
+			s.record.armed = true
+			timer.Reset(recordEvery)
+		}
+		var synced chan struct{}
+		if ahead != nil {
+			synced = ahead.synced
+		}
 		select {
 		case r := <-s.queue:
-			s.commit(s.gather(r))
-			if s.record.behind && !s.record.armed {
-				s.record.armed = true
-				timer.Reset(recordEvery)
-			}
+			ahead = s.group(r, ahead)
+		case <-synced:
+			ahead = nil
 		case <-timer.C:
+			if ahead != nil {
+				<-ahead.synced
+				ahead = nil
+			}
 			s.record.armed = false
 			s.syncRecord()
 		case <-s.stop:
@@ -70,51 +82,82 @@ func (s *Store) appendLoop() {
 	}
 }
 
-// gather drains what is queued, up to the bounds of a group.
-func (s *Store) gather(first *request) []*request {
+// group makes a group of what is queued and of what comes while the one ahead
+// is being synced. It gives the new group when its sync is still under way.
+func (s *Store) group(first *request, ahead *building) *building {
 	// The writers of the last group were woken just now: let them queue, or
 	// every other group would have one request.
 	runtime.Gosched()
-	group := append(s.group[:0], first)
-	for size := first.size; len(group) < groupMax && size < groupBytes; {
+	b := s.build(ahead)
+	b.take(first)
+	for more := true; more && b.room(); {
 		select {
 		case r := <-s.queue:
-			group = append(group, r)
-			size += r.size
+			b.take(r)
 		default:
-			s.group = group
-			return group
+			more = false
 		}
 	}
-	s.group = group
-	return group
+	if ahead != nil {
+		for waiting := true; waiting && b.room(); {
+			select {
+			case r := <-s.queue:
+				b.take(r)
+			case <-ahead.synced:
+				waiting = false
+			}
+		}
+		<-ahead.synced
+		b.ahead = nil
+	}
+	b.root = s.frontier.root()
+	if len(b.requests) == 1 { // nobody else writes: save the way there and back
+		s.commit(b)
+		return nil
+	}
+	go s.commit(b)
+	return b
 }
 
 // building is a group while its batch grows.
 type building struct {
 	s        *Store
+	ahead    *building // the group before, while it is not yet durable
 	batch    *pebble.Batch
+	requests []*request
+	size     int
 	now      time.Time
-	head     events.Position
-	tree     frontier
+	refused  error           // why the store is read-only
+	head     events.Position // with the group
+	root     tlog.Hash       // with the group, once it is whole
 	streams  map[string]*pendingStream
 	outcomes map[string]*request
-	types    map[string]typeRecord
 	urgent   bool
+	synced   chan struct{} // closed when it is durable and visible
 	key, val []byte
+}
+
+func (s *Store) build(ahead *building) *building {
+	b := &building{s: s, ahead: ahead, batch: s.db.NewBatch(), now: s.o.Now(), head: events.Position(s.frontier.size),
+		streams: map[string]*pendingStream{}, outcomes: map[string]*request{}, synced: make(chan struct{})}
+	b.refused = s.spaceError(b.now)
+	return b
+}
+
+func (b *building) room() bool { return len(b.requests) < groupMax && b.size < groupBytes }
+
+func (b *building) take(r *request) {
+	b.requests = append(b.requests, r)
+	b.size += r.size
+	if r.err = b.refused; r.err == nil {
+		r.err = b.add(r)
+	}
 }
 
 // commit makes a group durable with one sync, then moves the head, then wakes
 // who waits and answers who asked.
-func (s *Store) commit(group []*request) {
-	b := &building{s: s, batch: s.db.NewBatch(), now: s.o.Now(), head: s.Head(), tree: s.frontier.clone(),
-		streams: make(map[string]*pendingStream, len(group)), outcomes: map[string]*request{}, types: map[string]typeRecord{}}
-	readOnly := s.checkSpace()
-	for _, r := range group {
-		if r.err = readOnly; r.err == nil {
-			r.err = b.add(r)
-		}
-	}
+func (s *Store) commit(b *building) {
+	defer close(b.synced)
 	if b.head > s.Head() {
 		// A commit or sync that fails does not return (see Store.fatal), so
 		// nothing is ever synced again and called good.
@@ -123,27 +166,23 @@ func (s *Store) commit(group []*request) {
 		}
 		s.publish(b)
 	}
-	for _, r := range group {
+	for _, r := range b.requests {
 		close(r.done)
 	}
+	if s.record.behind && !b.urgent {
+		s.writeRecord() // off the way of who asked
+	}
 	_ = b.batch.Close() // it only gives its memory back
-	clear(group)
 }
 
-// publish makes a committed group visible. The recorded head comes first: no
-// one may see an event that a cut of the log could lose without a word.
+// publish makes a committed group visible. The recorded head of a consent comes
+// first: no one may see it while a cut of the log could lose it without a word.
 func (s *Store) publish(b *building) {
-	s.frontier = b.tree
-	s.record.note(b.head, b.tree.root())
+	s.record.note(b.head, b.root)
 	if b.urgent {
 		s.syncRecord()
-	} else {
-		s.writeRecord()
 	}
 	s.streams.put(b.streams)
-	for name, t := range b.types {
-		s.types[name] = t
-	}
 	s.head.Store(uint64(b.head))
 	s.wake(b.streams)
 }
@@ -235,6 +274,13 @@ func (b *building) stream(name string) (*pendingStream, error) {
 	if st := b.streams[name]; st != nil {
 		return st, nil
 	}
+	if b.ahead != nil {
+		if st := b.ahead.streams[name]; st != nil {
+			p := &pendingStream{streamState: st.streamState, ahead: st.scopes}
+			b.streams[name] = p
+			return p, nil
+		}
+	}
 	st, ok := b.s.streams.get(name)
 	if !ok {
 		var err error
@@ -248,8 +294,10 @@ func (b *building) stream(name string) (*pendingStream, error) {
 }
 
 func (b *building) open(st *pendingStream, stream, scope string) (bool, error) {
-	if open, changed := st.scopes[scope]; changed {
-		return open, nil
+	for _, scopes := range []map[string]bool{st.scopes, st.ahead} {
+		if open, changed := scopes[scope]; changed {
+			return open, nil
+		}
 	}
 	if checkName("scope", scope) != nil {
 		return false, nil
@@ -304,7 +352,7 @@ func (b *building) writeEvent(e *newEvent) {
 	b.key = indexKey(b.key, e.Stream, e.Position)
 	b.val = appendVersion(b.val[:0], e.Version)
 	_ = b.batch.Set(b.key, b.val, nil)
-	b.tree.add(leaf, func(level int, n int64, h tlog.Hash) {
+	b.s.frontier.add(leaf, func(level int, n int64, h tlog.Hash) {
 		b.key = nodeKey(b.key, level, n)
 		_ = b.batch.Set(b.key, h[:], nil)
 	})

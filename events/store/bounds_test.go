@@ -138,7 +138,9 @@ func TestNewerTypesThatPermit(t *testing.T) {
 func TestLowWater(t *testing.T) {
 	fs := vfs.NewMem()
 	free := int64(100 << 20)
-	s := open(t, fs, Options{LowWater: 16 << 20, Ballast: 2 << 20, FreeSpace: func() (int64, error) { return free, nil }})
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := func() time.Time { at = at.Add(time.Second); return at }
+	s := open(t, fs, Options{Now: clock, LowWater: 16 << 20, Ballast: 2 << 20, FreeSpace: func() (int64, error) { return free, nil }})
 	ballast := func() bool { _, err := fs.Stat("data/ballast"); return err == nil }
 	try := func() error {
 		_, err := s.Append(context.Background(), one("chat/a", events.Any(), rename("x")))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -31,6 +32,9 @@ func files(t testing.TB, fs vfs.FS, dir string) disk {
 	for _, n := range names {
 		path := fs.PathJoin(dir, n)
 		info, err := fs.Stat(path)
+		if oserror.IsNotExist(err) { // an obsolete file, removed meanwhile
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,6 +45,9 @@ func files(t testing.TB, fs vfs.FS, dir string) disk {
 			continue
 		}
 		f, err := fs.Open(path)
+		if oserror.IsNotExist(err) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

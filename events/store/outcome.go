@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -73,8 +74,13 @@ func (b *building) repeated(r *request) (bool, error) {
 	b.key = outcomeKey(b.key, r.batch.Actor, r.batch.Key)
 	var body []byte
 	var result events.Result
-	if first := b.outcomes[string(b.key)]; first != nil {
+	first := b.outcomes[string(b.key)]
+	if first == nil && b.ahead != nil {
+		first = b.ahead.outcomes[string(b.key)]
+	}
+	if first != nil {
 		body, result = first.batch.KeyBody, first.result
+		result.Streams = maps.Clone(result.Streams) // each caller has its own
 		result.Repeated = true
 	} else {
 		var found bool

@@ -94,8 +94,9 @@ func (c *streamCache) put(states map[string]*pendingStream) {
 type pendingStream struct {
 	streamState
 	changed bool
-	// scopes holds those that the group opened or closed.
-	scopes map[string]bool
+	// scopes holds those that the group opened or closed; ahead those of the
+	// group before it, which may not be readable yet.
+	scopes, ahead map[string]bool
 }
 
 // stamp is the time of the next event: the clock's, in microseconds, or the

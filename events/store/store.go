@@ -26,11 +26,10 @@ type Store struct {
 	waiters waiters
 	space   space
 
-	// Of the appender alone, after Open.
-	frontier frontier
+	// Of the appender alone, after Open; record of the commit under way.
+	frontier frontier // with the group that is being built
 	record   *record
 	types    map[string]typeRecord
-	group    []*request
 	queue    chan *request
 
 	gate    gate

@@ -38,16 +38,13 @@ func parseType(b []byte) (typeRecord, error) {
 // noteType keeps the record of an event's type: written once per type and
 // version, in the same batch.
 func (b *building) noteType(e *newEvent) {
-	t, ok := b.types[e.Type]
-	if !ok {
-		t, ok = b.s.types[e.Type]
-	}
+	t, ok := b.s.types[e.Type]
 	if ok && t.version >= e.TypeVersion {
 		return
 	}
 	info, _ := events.Lookup(e.Type)
 	t = typeRecord{version: e.TypeVersion, permits: t.permits || info.Permits, release: b.s.o.Release}
-	b.types[e.Type] = t
+	b.s.types[e.Type] = t
 	b.key, b.val = typeKey(b.key, e.Type), t.append(b.val)
 	_ = b.batch.Set(b.key, b.val, nil)
 }
