@@ -213,7 +213,7 @@ func (l line) note() (label, rest string, ok bool) {
 	if i < 3 || !noteLabel(l.text[2:i]) {
 		return "", "", false
 	}
-	return l.text[2:i], strings.TrimSpace(l.text[i+2:]), true
+	return l.text[2:i], strings.TrimLeft(l.text[i+2:], " \t"), true
 }
 
 // noteLabel bounds what is taken for the label of a footnote.

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -269,9 +270,18 @@ func plainPiece(s string) bool {
 		!strings.Contains(s, "  ")
 }
 
+// oneParagraph leaves blank lines out; there are some where mend took a mark.
+func oneParagraph(s string) string {
+	if !strings.Contains(s, "\n") {
+		return s
+	}
+	lines := slices.DeleteFunc(strings.Split(s, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	return strings.Join(lines, "\n")
+}
+
 // inline renders a piece of a paragraph.
 func (r *Renderer) inline(s string, e *env) string {
-	core := strings.Trim(s, " \n")
+	core := oneParagraph(strings.Trim(s, " \n"))
 	if core == "" {
 		return ""
 	}

@@ -28,14 +28,12 @@ func (k leafKind) code() bool {
 
 // cont is an open container of the view.
 type cont struct {
-	kind   kind // kindQuote, kindList, kindNote; an item is kindParagraph
+	kind   kind // kindQuote, kindList, kindItem, kindNote
 	marker marker
 	label  string
 	width  int  // item: columns of its content
 	loose  bool // list: blank lines are in it
 }
-
-const kindItem = kindParagraph
 
 // plan is what a line does to the view.
 type plan struct {
@@ -205,7 +203,7 @@ func (p plan) decided(l string) bool {
 		return false
 	case strings.HasPrefix(p.text, "[^"):
 		return len(p.text) >= 70
-	case definitionLike(p.text):
+	case mayDefine(p.text):
 		return len(p.text) >= 1024
 	}
 	for _, start := range []string{"```", "~~~", `\[`} {
@@ -214,6 +212,15 @@ func (p plan) decided(l string) bool {
 		}
 	}
 	return true
+}
+
+// mayDefine: s is, or can become, the beginning of a link reference definition.
+func mayDefine(s string) bool {
+	if s[0] != '[' {
+		return false
+	}
+	i := strings.IndexAny(s[1:], "[]") + 1
+	return i == 0 || s[i] == ']' && (i+1 == len(s) || s[i+1] == ':')
 }
 
 // definitionLike: s looks like the beginning of a link reference definition.

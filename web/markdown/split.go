@@ -17,6 +17,7 @@ const (
 	kindNote       // footnote definition
 	kindDefinition // link reference definition
 	kindRest       // beyond the bound: everything that follows
+	kindItem       // of a list; for the view only
 )
 
 // segment is a run of lines that is rendered as a whole, apart from all others.

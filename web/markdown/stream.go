@@ -25,6 +25,7 @@ type Stream struct {
 	n     int             // closed blocks: elements
 	size  int             // and bytes
 	dirty bool            // text since the last frame
+	stale bool            // text since show
 }
 
 // NewStream begins a reply. prefix is that of Render.
@@ -58,7 +59,16 @@ func (s *Stream) Append(text string) {
 		s.line.Reset()
 		text = rest
 	}
-	s.view.part(s.line.String())
+	s.stale = true
+}
+
+// show brings what is not settled up to date: only when it is asked for, so
+// small chunks cost no more than large ones.
+func (s *Stream) show() {
+	if s.stale {
+		s.stale = false
+		s.view.part(s.line.String())
+	}
 }
 
 // incomplete counts the bytes at the end that need what follows: half a
@@ -105,7 +115,10 @@ func (s *Stream) close(seg *segment) {
 }
 
 // State is what is shown now: the whole content of the container.
-func (s *Stream) State() template.HTML { return template.HTML(s.tree.string()) }
+func (s *Stream) State() template.HTML {
+	s.show()
+	return template.HTML(s.tree.string())
+}
 
 // Frame is what changed since the last frame; the first one has everything.
 // changed is false if no text came.
@@ -114,6 +127,7 @@ func (s *Stream) Frame() (f Frame, changed bool) {
 		return nil, false
 	}
 	s.dirty = false
+	s.show()
 	return s.tree.frame(), true
 }
 
@@ -135,7 +149,7 @@ func (s *Stream) Finish() Frame {
 	if s.env.resolved {
 		s.whole()
 	}
-	s.dirty = false
+	s.dirty, s.stale = false, false
 	return s.tree.frame()
 }
 
