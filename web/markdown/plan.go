@@ -233,7 +233,7 @@ func definitionLike(s string) bool {
 // would only flash up.
 func held(s string) bool {
 	t := strings.TrimSpace(s)
-	if definitionLike(t) || strings.HasPrefix(t, "```") || strings.HasPrefix(t, "~~~") {
+	if definitionLike(t) {
 		return true
 	}
 	if strings.Trim(t, "-*+=_#>`~|:$\\[! \t") == "" {

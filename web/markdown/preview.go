@@ -43,6 +43,9 @@ func (v *view) preview(p plan) {
 	if held(text) {
 		return
 	}
+	if p.leaf == leafFence {
+		text = "" // its label is not complete
+	}
 	at := v.t.open[p.depth]
 	at.tail += v.whole(p, text)
 }
@@ -92,7 +95,7 @@ func (v *view) whole(p plan, text string) string {
 		b.WriteString("<" + tag + v.r.inline(mend(text), v.e) + "</" + tag)
 	case leafHeader:
 		b.WriteString(v.headerPreview(p.text))
-	case leafIndented:
+	case leafIndented, leafFence:
 		b.WriteString(v.r.figureOpen("") + escape(text) + figureClose)
 	}
 	for i := len(p.open) - 1; i >= 0; i-- {

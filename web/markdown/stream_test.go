@@ -161,6 +161,7 @@ func TestOpenMarksAreNotShown(t *testing.T) {
 		{"#", ""},
 		{"text\n\n- ", "<p>text</p>"},
 		{"text\n\n```", "<p>text</p>"},
+		{"text\n\n```py", "<p>text</p>" + string(r.Render("m1", "```"))},
 		{"text\n\n| a | b", "<p>text</p>" + string(r.Render("m1", "| a | b\n|--|--|"))},
 		{"1. a\n2", "<ol><li><span>a\n2</span></li></ol>"},
 		{"1. a\n2.", "<ol><li><span>a</span></li></ol>"},
