@@ -143,7 +143,7 @@ func indexKey(chat, id string) []byte { return append(append(chatPrefix(chat), '
 
 // apply folds one event, after taking from the rows what it is about.
 func (d *desk) apply(e *events.Envelope) error {
-	p, err := events.Decode(e)
+	p, err := transcript.Decode(e)
 	if err != nil {
 		return err
 	}

@@ -61,17 +61,20 @@ func appendTo(t testing.TB, st *store.Store, stream string, payloads ...events.P
 	return res
 }
 
-// fold is the whole fold of a chat's stream: what windows must agree with.
+// fold is the whole fold of a chat's stream: what windows must agree with. It
+// decodes the long way.
 func fold(t testing.TB, st *store.Store, chat string) *transcript.Chat {
 	t.Helper()
 	c := &transcript.Chat{}
 	for env, err := range st.ReadStream(context.Background(), events.ChatStream(chat), 0) {
-		if err == nil {
-			err = c.Apply(&env)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		p, err := events.Decode(&env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.ApplyDecoded(&env, p)
 	}
 	return c
 }

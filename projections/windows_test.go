@@ -19,12 +19,12 @@ import (
 // A window of any size is the end of the whole fold, whatever happened to the
 // chat and however far the projection has come.
 func TestWindowIsTheEndOfTheFold(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			st := openStore(t, vfs.NewMem())
 			set := openSet(t, st)
 			h := newHistory(t, st, seed)
-			for i := range 900 {
+			for i := range 600 {
 				h.step()
 				if h.rng.IntN(10) == 0 {
 					catchUp(t, set)
@@ -119,7 +119,7 @@ func TestRowsAreTheTurns(t *testing.T) {
 	h.user()
 	h.create()
 	checked := 0
-	for range 600 {
+	for range 400 {
 		h.step()
 		catchUp(t, set)
 		chat := h.chats[0]

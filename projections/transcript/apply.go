@@ -13,7 +13,7 @@ func (c *Chat) Apply(e *events.Envelope) error {
 	if e.Position <= c.Position {
 		return nil
 	}
-	p, err := events.Decode(e)
+	p, err := Decode(e)
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,8 @@ func (c *Chat) Apply(e *events.Envelope) error {
 	return nil
 }
 
-// ApplyDecoded is Apply for a reader that has decoded the event already.
+// ApplyDecoded is Apply for a reader that has decoded the event already, with
+// Decode or events.Decode.
 func (c *Chat) ApplyDecoded(e *events.Envelope, p events.Payload) {
 	if e.Position > c.Position {
 		c.step(e, p)
