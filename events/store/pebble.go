@@ -17,10 +17,14 @@ import (
 
 // Sizes of the Pebble store, for a two-core machine that serves one team.
 const (
-	// memTableSize is also the size of a write-ahead log. At 8 MiB the two that
-	// a crash can leave are replayed in well under the 300 ms that a start may
-	// take (twice: once to look, once to write), and a flush is 60 ms of one core.
-	memTableSize = 8 << 20
+	// memTableSize is also, about, the size of a write-ahead log. Pebble keeps up
+	// to stopWrites+1 old logs on disk for a reuse that guardFS turns down; at
+	// 4 MiB that is some 10 MB in all, and what a crash leaves to replay (twice:
+	// once to look, once to write) takes far less than the 300 ms of a start.
+	memTableSize = 4 << 20
+	// stopWrites is how many full memtables make writers wait: 12 MiB are a burst
+	// of some 15,000 events.
+	stopWrites = 3
 	// blockSize is what zstd sees at once. At 32 KiB an event costs a third less
 	// than at 4 KiB; a point read then inflates 32 KiB, some 40 µs, once, because
 	// blocks are cached inflated.
@@ -38,12 +42,9 @@ const (
 
 func pebbleOptions(o *Options, fs vfs.FS, fatal func(error)) *pebble.Options {
 	p := &pebble.Options{
-		FS:                 fs,
-		Logger:             pebbleLogger{fatal: fatal, log: o.Logger},
-		FormatMajorVersion: formatVersion,
-		MemTableSize:       memTableSize,
-		// Four memtables may wait for their flush: a burst stalls at 32 MiB, not at 16.
-		MemTableStopWritesThreshold: 4,
+		FS: fs, Logger: pebbleLogger{fatal: fatal, log: o.Logger},
+		FormatMajorVersion: formatVersion, MemTableSize: memTableSize,
+		MemTableStopWritesThreshold: stopWrites,
 		CacheSize:                   cacheBytes,
 		MaxOpenFiles:                maxOpenFiles,
 	}
