@@ -108,7 +108,7 @@ func (h *Hub) stored(w http.ResponseWriter, r *http.Request, src []*source) erro
 	out := &writer{w: w, control: http.NewResponseController(w), timeout: h.Options.Write}
 	buf := make([]byte, 0, batch)
 	for e, err := range merged(r.Context(), h.Log, src, h.Log.Head()) {
-		if err != nil && len(buf) == 0 && !out.held {
+		if err != nil && len(buf) == 0 && out.held == 0 {
 			return err
 		}
 		if err != nil {

@@ -17,7 +17,9 @@ func asked(r, m string) events.Payload {
 func start(r string) events.Payload {
 	return events.ReplyStarted{Reply: r, Model: "m1", ModelName: "mellon-7b", Connection: "x1"}
 }
-func round(r string, n int) events.Payload { return events.RoundStarted{Reply: r, Round: n, Estimate: 40} }
+func round(r string, n int) events.Payload {
+	return events.RoundStarted{Reply: r, Round: n, Estimate: 40}
+}
 
 // says is a text in several chunks, cut anywhere.
 func says(r string, n int, kind, words string) (out []events.Payload) {

@@ -120,7 +120,7 @@ type line struct {
 
 // open begins the answer of a stream.
 func (h *Hub) open(w http.ResponseWriter, r *http.Request, id commands.Identity) (*line, error) {
-	l := &line{hub: h, guard: guard{log: h.Log, users: h.Users, identity: id, now: h.Now}}
+	l := &line{hub: h, guard: guard{log: h.Log, users: h.Users, user: id.User.ID, session: id.Session, token: id.Token, now: h.Now}}
 	if err := l.guard.check(r.Context()); err != nil {
 		return nil, request.Unauthorized()
 	}

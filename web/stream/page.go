@@ -14,7 +14,23 @@ import (
 // chats, on one connection. Chats that are not the caller's, or gone, are left
 // out without a word: one deleted chat must not take the stream from the other
 // tabs of a browser.
+//
+// The frames of this function and of those it calls for the whole length of a
+// stream are kept small, so that the garbage collector can halve the stack that
+// the beginning needed.
 func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
+	p := &follower{bell: newWaker()}
+	defer p.leave(h)
+	if err := p.begin(h, w, r); err != nil || p.line == nil {
+		return err
+	}
+	p.run(p.follow)
+	return nil
+}
+
+// begin joins the feeds and begins the answer. The line is nil when there is
+// nothing to follow: the cursor was of no use, or the reader has left.
+func (p *follower) begin(h *Hub, w http.ResponseWriter, r *http.Request) error {
 	id, err := request.User(r)
 	if err != nil {
 		return err
@@ -27,23 +43,21 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	if !given {
 		at = h.Log.Head()
 	}
-	p := &follower{user: id.User.ID, resumes: r.Header.Get("Last-Event-ID") != "", bell: newWaker()}
-	defer func() { p.leave(h) }()
+	p.user, p.resumes = id.User.ID, r.Header.Get("Last-Event-ID") != ""
 	if reason == "" {
 		if err := p.join(r.Context(), h, chats, at); err != nil {
 			return err
 		}
 	}
-	if p.line, err = h.open(w, r, id); p.line == nil {
+	l, err := h.open(w, r, id)
+	if l == nil {
 		return err
-	} else if err != nil {
-		return nil // the reader left
 	}
 	if reason != "" {
-		_ = p.reset(reason)
-		return nil
+		_ = l.reset(reason)
+	} else if err == nil {
+		p.line = l
 	}
-	p.run(p.follow)
 	return nil
 }
 
@@ -56,6 +70,7 @@ type follower struct {
 	bell    *waker
 	sources []*following
 	person  *person
+	checked events.Position // of the head before the last check of rights
 }
 
 // following is a follower's place in one feed.
@@ -216,7 +231,7 @@ func (p *follower) send() error {
 		if held, err := p.held(s, n); held || err != nil {
 			return err
 		}
-		if err := p.guard.check(p.ctx); err != nil {
+		if err := p.allowed(n.position); err != nil {
 			return err
 		}
 		if err := p.write(n.data); err != nil {
@@ -224,6 +239,21 @@ func (p *follower) send() error {
 		}
 		s.pass(n)
 	}
+}
+
+// allowed checks the reader's rights for a frame. What was durable before the
+// last check needs no other: whatever took a right away before the frame's
+// events was durable then, too.
+func (p *follower) allowed(at events.Position) error {
+	if at <= p.checked {
+		return nil
+	}
+	head := p.hub.Log.Head()
+	if err := p.guard.check(p.ctx); err != nil {
+		return err
+	}
+	p.checked = head
+	return nil
 }
 
 // refill looks after feeds that ended and places that were let go of: a reader

@@ -19,7 +19,7 @@ type writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
-	held    bool // something was written and not flushed
+	held    int // bytes written since the deadline was set, 0 after a flush
 }
 
 // newWriter answers 200 and sends a first line at once: proxies pass headers on
@@ -37,12 +37,16 @@ func newWriter(w http.ResponseWriter, timeout time.Duration) (*writer, error) {
 	return s, s.flush()
 }
 
-// write sends bytes that are whole events.
+// write sends bytes that are whole events. What is written between two flushes
+// shares a deadline, which moves on while the reader takes something.
 func (s *writer) write(b []byte) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("event stream: %w", err)
+	if s.held += len(b); s.held == len(b) || s.held > batch {
+		err := s.control.SetWriteDeadline(time.Now().Add(s.timeout))
+		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return fmt.Errorf("event stream: %w", err)
+		}
+		s.held = len(b)
 	}
-	s.held = true
 	if _, err := s.w.Write(b); err != nil {
 		return fmt.Errorf("event stream: %w", err)
 	}
@@ -51,10 +55,10 @@ func (s *writer) write(b []byte) error {
 
 // flush sends what was written.
 func (s *writer) flush() error {
-	if !s.held {
+	if s.held == 0 {
 		return nil
 	}
-	s.held = false
+	s.held = 0
 	if err := s.control.Flush(); err != nil {
 		return fmt.Errorf("event stream: %w", err)
 	}
