@@ -3,7 +3,6 @@ package generation
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -23,6 +22,11 @@ type target struct {
 	maxOutput  int // tokens, 0 is no limit
 }
 
+// sentence is an error that a person reads as it stands.
+type sentence string
+
+func (s sentence) Error() string { return string(s) }
+
 // target resolves the reply's model. The error is for the person who waits.
 func (r *run) target(ctx context.Context) (*target, error) {
 	s := r.loop.Service
@@ -40,16 +44,16 @@ func (r *run) target(ctx context.Context) (*target, error) {
 	}
 	m, err := s.Model(ctx, id)
 	if err != nil || m.Gone || !m.State.Enabled {
-		return nil, fmt.Errorf("The model of this chat is no longer available. Choose another one below and try again.") //nolint:staticcheck // shown as a sentence
+		return nil, sentence("The model of this chat is no longer available. Choose another one below and try again.")
 	}
 	c, err := s.Connection(ctx, m.Connection)
 	if err != nil || !c.State.Enabled {
-		return nil, fmt.Errorf("The connection of this model is switched off. Choose another model below and try again.") //nolint:staticcheck // shown as a sentence
+		return nil, sentence("The connection of this model is switched off. Choose another model below and try again.")
 	}
 	key, err := s.ConnectionKey(c)
 	if err != nil {
 		r.loop.Logger.Error("reading a connection's key", "connection", c.ID, "err", err)
-		return nil, fmt.Errorf("The key of this model's connection cannot be read. An administrator has to enter it again.") //nolint:staticcheck // shown as a sentence
+		return nil, sentence("The key of this model's connection cannot be read. An administrator has to enter it again.")
 	}
 	set, err := s.Settings(ctx)
 	if err != nil {

@@ -94,8 +94,8 @@ func TestTroubleEnds(t *testing.T) {
 			<-r.Context().Done()
 		}, KindHTTP, "bad", ""},
 		{"redirect without a place", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, KindHTTP, "304", ""},
-		{"redirect that drops the body", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", 302) }, KindHTTP, "/login", ""},
-		{"redirect in a circle", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 307) }, KindHTTP, "circle", ""},
+		{"redirect that drops the body", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }, KindHTTP, "/login", ""},
+		{"redirect in a circle", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect) }, KindHTTP, "circle", ""},
 		{"long error body", Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(500)
 			write(w, strings.Repeat("blah\x00\n", 1<<20))
@@ -305,8 +305,8 @@ func TestKeyStaysHome(t *testing.T) {
 		"echo in a page":   func(w http.ResponseWriter, r *http.Request) { write(w, "<title>"+key+"</title>") },
 		"echo in a stream": func(w http.ResponseWriter, r *http.Request) { write(w, "data: {\"error\":\""+key+"\"}\n\n") },
 		"echo as garbage":  func(w http.ResponseWriter, r *http.Request) { write(w, "data: "+key+"\n\n") },
-		"redirect 307":     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, 307) },
-		"redirect 302":     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, 302) },
+		"redirect 307":     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, http.StatusTemporaryRedirect) },
+		"redirect 302":     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, http.StatusFound) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent atomic.Value
@@ -336,7 +336,7 @@ func TestKeyStaysHome(t *testing.T) {
 func TestSameOriginRedirect(t *testing.T) {
 	e := endpoint(t, Endpoint{APIKey: "key-1234"}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/chat/completions" {
-			http.Redirect(w, r, "/v2/chat/completions", 308)
+			http.Redirect(w, r, "/v2/chat/completions", http.StatusPermanentRedirect)
 			return
 		}
 		body, _ := io.ReadAll(r.Body)

@@ -26,9 +26,6 @@ const (
 	MetaCausation   = "causation"
 )
 
-// published is the type of what Publish appends.
-const published = "bus.published"
-
 // source is where the messages of a topic lie: events of a type, or the stream
 // of a topic that has one of its own.
 type source struct{ topic, typ, stream string }

@@ -73,9 +73,3 @@ func noContent(w http.ResponseWriter) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-func set[T any](to *T, from *T) {
-	if from != nil {
-		*to = *from
-	}
-}

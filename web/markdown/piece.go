@@ -237,11 +237,7 @@ func openLink(s string, i int) string {
 	if strings.HasPrefix(label, "^") {
 		label = ""
 	}
-	before := s[:i]
-	if strings.HasSuffix(before, "!") {
-		before = before[:len(before)-1]
-	}
-	return before + label
+	return strings.TrimSuffix(s[:i], "!") + label
 }
 
 func closeMarks(s string, stack []mark) string {
