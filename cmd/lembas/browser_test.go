@@ -25,6 +25,9 @@ import (
 // slow, not wrong.
 const patience = 60 * time.Second
 
+// ctrl is held while a key is pressed.
+const ctrl = chromedp.ModifierCtrl
+
 // profile is a browser of its own: its cookies are one person's.
 type profile struct {
 	t   testing.TB

@@ -150,8 +150,8 @@ func TestTitles(t *testing.T) {
 		{[]llm.Message{{Role: "system", Content: "Write a short title for this conversation."}, {Role: "user", Content: "How do I stall a lift, safely?"}}, "Demo: How do I stall a"},
 		{[]llm.Message{{Role: "user", Content: "Bake bread"}, {Role: "assistant", Content: "ok"}, {Role: "user", Content: "Generate a concise title of at most six words."}}, "Demo: Bake bread"},
 		{[]llm.Message{{Role: "user", Content: "Give this chat a title:\nfail to plan"}}, "Demo: fail to plan"},
-		{[]llm.Message{{Role: "system", Content: "Give a title of at most six words."}, {Role: "user", Content: "Question:\nWhy is the sky blue?\n\nAnswer:\nIt scatters.\n\nTitle:"}}, "Demo: Why is the sky blue"},
-		{[]llm.Message{{Role: "system", Content: "Give a title of at most six words."}, {Role: "user", Content: "Question: why?\nsays the page"}}, "Demo: Question why says the page"},
+		{[]llm.Message{{Role: "system", Content: "Give a title of at most six words."}, {Role: "user", Content: "Question:\nGood morning\n\nAnswer:\nIt scatters.\n\nTitle:"}}, "Demo: Good morning"},
+		{[]llm.Message{{Role: "system", Content: "Give a title of at most six words."}, {Role: "user", Content: "Question: why?\nsays the page"}}, "Demo: Question why"},
 		{[]llm.Message{{Role: "user", Content: "Suggest a title"}}, "Demo chat"},
 	} {
 		raw, err := llm.Request{Model: "demo-thinking", Messages: tc.messages}.Encode()

@@ -85,8 +85,7 @@ func titleFor(r request) string {
 		if at := askTitle(said); at != nil {
 			_, said, _ = strings.Cut(strings.ReplaceAll(said[at[1]:], "\n", ":"), ":")
 		}
-		said = unlabelled(said)
-		words := strings.FieldsFunc(said, func(r rune) bool { return strings.ContainsRune(" \t\r\n.,;:!?\"'`<>#*_()[]", r) })
+		words := strings.FieldsFunc(firstLine(said), func(r rune) bool { return strings.ContainsRune(" \t\r\n.,;:!?\"'`<>#*_()[]", r) })
 		if len(words) > 0 {
 			return "Demo: " + clip(strings.Join(words[:min(len(words), 5)], " "), 50)
 		}
@@ -94,13 +93,15 @@ func titleFor(r request) string {
 	return "Demo chat"
 }
 
-// unlabelled drops a first line that only says what follows, such as "Question:".
-func unlabelled(s string) string {
-	label, rest, found := strings.Cut(strings.TrimSpace(s), "\n")
-	if label = strings.TrimSpace(label); found && strings.HasSuffix(label, ":") && !strings.ContainsAny(label, " \t") {
-		return rest
+// firstLine is the first line that says something: one that only announces what follows, such as "Question:", does not.
+func firstLine(s string) string {
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		if line != "" && (!strings.HasSuffix(line, ":") || strings.ContainsAny(line, " \t")) {
+			return line
+		}
 	}
-	return s
+	return ""
 }
 
 // tokens estimates a count the way many people do: four characters each.
