@@ -194,3 +194,23 @@ func BenchmarkOpenLongChat(b *testing.B) {
 	b.Run("50", open(short.Chat))
 	b.Run("5000", open(long.Chat))
 }
+
+// BenchmarkAttach: one more browser opens a chat in the middle of a reply of
+// 100 KB, which goes on meanwhile (P7).
+func BenchmarkAttach(b *testing.B) {
+	h := newHouse(b)
+	ann := h.human("ann")
+	h.connect(ann.Caller, "Shop", "")
+	made, _, err := h.CreateChat(b.Context(), ann.Caller, commands.CreateChat{Text: "write much"})
+	h.ok(err)
+	h.append(made.Chat, events.RoundStarted{Reply: made.Reply, Round: 1})
+	grow := func(words string) {
+		h.append(made.Chat, events.ReplyChunk{Reply: made.Reply, Round: 1, Kind: events.ChunkContent, Text: words, Cuts: [][2]int64{{0, 1}}})
+	}
+	grow(strings.Repeat("Some *words* and `code`.\n\n```go\nfunc f() int { return 1 }\n```\n\n", 1500))
+	ann.get("/chat/" + made.Chat).is(200)
+	for b.Loop() {
+		grow("and **more** words\n\n")
+		ann.get("/chat/" + made.Chat).is(200)
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 const (
 	// sidebarRows is how many chats the sidebar has before "Older chats".
-	sidebarRows = 200
+	sidebarRows = 60
 	// sidebarWait bounds the wait for a list that is behind: the page then
 	// begins its stream where the list is.
 	sidebarWait = 2 * time.Second

@@ -77,9 +77,10 @@ type Hub struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // feeds and the dispatcher
 
-	mu     sync.Mutex // guards the maps and the counts of what is in them
-	feeds  map[string]*feed
-	people map[string]*person
+	mu      sync.Mutex // guards the maps and the counts of what is in them
+	feeds   map[string]*feed
+	people  map[string]*person
+	changes changes
 }
 
 // Open starts the dispatcher, which Close ends.
@@ -87,7 +88,9 @@ func (h *Hub) Open() {
 	h.Options = h.Options.withDefaults()
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.feeds, h.people = map[string]*feed{}, map[string]*person{}
-	h.work.Go(h.dispatch)
+	at := h.Log.Head()
+	h.changes.floor = at
+	h.work.Go(func() { h.dispatch(at) })
 }
 
 // Close ends all streams with "shutdown", then waits for the hub's own

@@ -173,11 +173,6 @@ func (s sidebar) Owner(ctx context.Context, chat string) (owner string, err erro
 	return owner, err
 }
 
-func (s sidebar) Changed(ctx context.Context, user string) (events.Position, time.Time, error) {
-	_, _, at, err := s.List(ctx, user, 1, "")
-	return at, time.Now(), err
-}
-
 func (s sidebar) List(ctx context.Context, user string, _ int, _ string) (rows []view.Row, next string, at events.Position, err error) {
 	at = s.h.log.Head()
 	chats := map[string]bool{}

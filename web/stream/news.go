@@ -35,9 +35,10 @@ func onList(typ string) bool {
 	return typ == "reply.requested" || typ == "reply.finished"
 }
 
-// note adds what an event means to a person who is followed.
+// note remembers that a person's list changed, and adds what the event means to
+// the news of one who is followed.
 func (h *Hub) note(all map[string]*news, user string, e *events.Envelope) {
-	if user == "" || h.personOf(user) == nil {
+	if user == "" || !h.changed(user, e) {
 		return
 	}
 	n := all[user]
@@ -58,6 +59,14 @@ func (h *Hub) note(all map[string]*news, user string, e *events.Envelope) {
 	} else {
 		n.whole = true
 	}
+}
+
+// changed remembers a change, and says whether somebody follows the person.
+func (h *Hub) changed(user string, e *events.Envelope) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.changes.note(user, e.Position, e.Time)
+	return h.people[user] != nil
 }
 
 // chat notes an event of a chat. What makes, takes or moves a row needs the

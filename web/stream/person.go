@@ -22,12 +22,10 @@ type Sidebar interface {
 	List(ctx context.Context, user string, limit int, cursor string) (rows []view.Row, next string, at events.Position, err error)
 	// Owner gives whose a chat is, "" when there is none.
 	Owner(ctx context.Context, chat string) (user string, err error)
-	// Changed says when a person's list last changed; zero values for never.
-	Changed(ctx context.Context, user string) (at events.Position, when time.Time, err error)
 }
 
 // maxRows is how many chats the sidebar shows.
-const maxRows = 200
+const maxRows = 60
 
 // person is the feed of one person: sidebar and toasts. The dispatcher makes
 // its frames, from the person's first follower to the last.
@@ -58,18 +56,54 @@ func (h *Hub) leavePerson(p *person) {
 	}
 }
 
-// recent is how long a change of the list may take to reach a follower. A new
-// connection within that time gets the list in any case.
-const recent = 5 * time.Second
+const (
+	// recent and slack are how long, and over how many events, a change of a
+	// list may take to reach its followers: whoever begins or comes back within
+	// them may have missed it.
+	recent = 5 * time.Second
+	slack  = 10_000
+	// maxChanges bounds the people whose last change is remembered.
+	maxChanges = 20_000
+)
+
+// change is when a person's list last changed.
+type change struct {
+	at   events.Position
+	when time.Time
+}
+
+// changes remembers last changes. It belongs to hub.mu.
+type changes struct {
+	floor events.Position // of what was forgotten
+	last  map[string]change
+}
+
+func (c *changes) note(user string, at events.Position, when time.Time) {
+	if len(c.last) >= maxChanges {
+		c.last, c.floor = nil, at
+	}
+	if c.last == nil {
+		c.last = map[string]change{}
+	}
+	c.last[user] = change{at, when}
+}
+
+// missed says whether a follower that has everything up to a position may have
+// missed a change. resumes says that it comes back: then a frame of another
+// feed may have moved its position past a change that was still on its way.
+func (h *Hub) missed(user string, after events.Position, resumes bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.changes.last[user]
+	c.at = max(c.at, h.changes.floor)
+	return c.at > after || (resumes && c.at+slack > after) || h.Now().Sub(c.when) < recent
+}
 
 // missedSidebar gives the whole list for a follower that may have missed some
-// of it, nil for one that has not.
+// of it, nil for one that has not. The follower is in the person's tail already:
+// what the dispatcher has not read yet will come from there.
 func (h *Hub) missedSidebar(ctx context.Context, user string, after events.Position, resumes bool) (*node, error) {
-	changed, when, err := h.Sidebar.Changed(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	if !resumes && changed <= after && h.Now().Sub(when) > recent {
+	if !h.missed(user, after, resumes) {
 		return nil, nil
 	}
 	frame, _, err := h.list(ctx, user)
@@ -113,8 +147,7 @@ type toastOf struct {
 
 // dispatch reads the log once for all people who are followed, and wakes those
 // whom it concerns. It ends with the hub.
-func (h *Hub) dispatch() {
-	at := h.Log.Head()
+func (h *Hub) dispatch(at events.Position) {
 	for h.ctx.Err() == nil {
 		if err := h.Log.Wait(h.ctx, at); err != nil {
 			if !errors.Is(err, context.Canceled) && !errors.Is(err, events.ErrClosed) {
@@ -143,9 +176,6 @@ func (h *Hub) rest(d time.Duration) {
 
 // dispatchBatch reads on from a position, and gives up to where it came.
 func (h *Hub) dispatchBatch(at events.Position) (events.Position, error) {
-	if !h.anybody() {
-		return h.Log.Head(), nil
-	}
 	all := map[string]*news{}
 	var unknown []ownerless
 	for e, err := range h.Log.Read(h.ctx, at) {
@@ -180,12 +210,6 @@ func (h *Hub) dispatchBatch(at events.Position) (events.Position, error) {
 type ownerless struct {
 	chat  string
 	event events.Envelope
-}
-
-func (h *Hub) anybody() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.people) > 0
 }
 
 func (h *Hub) personOf(id string) *person {

@@ -21,12 +21,13 @@ type Views struct {
 	md    *markdown.Renderer
 	title func(model string) string // "" when not known
 	texts *texts
+	opens *opens
 }
 
 // New makes views with the Markdown pipeline. title gives what people call a
 // model by its id; keep is how many bytes of finished texts' HTML to keep.
 func New(md *markdown.Renderer, title func(model string) string, keep int) *Views {
-	return &Views{md: md, title: title, texts: newTexts(keep)}
+	return &Views{md: md, title: title, texts: newTexts(keep), opens: &opens{texts: map[string]*openText{}}}
 }
 
 // Markdown is the pipeline, for who shows a text as it grows.
@@ -90,8 +91,9 @@ func (v *Views) text(prefix, src string, closed bool) template.HTML {
 		return ""
 	}
 	if !closed {
-		return v.md.RenderOpen(prefix, src)
+		return v.opens.get(v.md, prefix, src)
 	}
+	v.opens.drop(prefix)
 	return v.texts.get(prefix, src, func() template.HTML { return v.md.Render(prefix, src) })
 }
 
