@@ -36,6 +36,9 @@ func (s *Store) ReadFilter(ctx context.Context, after events.Position, keep func
 	return func(yield func(events.Envelope, error) bool) {
 		r := reader{s: s, ctx: ctx, keep: keep, yield: yield}
 		until := s.Head()
+		if after >= until {
+			return
+		}
 		at := min(after+firstChunk, until)
 		if r.span(after, at) && at < until {
 			r.ahead(at, until)

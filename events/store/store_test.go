@@ -362,3 +362,71 @@ func TestReadFilter(t *testing.T) {
 		t.Errorf("%d events", got)
 	}
 }
+
+func TestReadPastTheHead(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{})
+	mustAppend(t, s, one("chat/a", events.Any(), rename("x"), rename("y")))
+	for _, after := range []events.Position{2, 3, ^events.Position(0)} {
+		if n := len(all(t, s, "", after)) + len(all(t, s, "chat/a", after)); n != 0 {
+			t.Errorf("%d events after %d", n, after)
+		}
+	}
+}
+
+func TestReadStopsWhereTheReaderDoes(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{})
+	for range 10 {
+		mustAppend(t, s, one("chat/a", events.Any(), many(1000, rename("x"))...))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, stop := range []int{1, 64, 65, 3000, 9999} {
+		n := 0
+		for range s.Read(ctx, 0) {
+			if n++; n == stop {
+				break
+			}
+		}
+		for range s.ReadStream(ctx, "chat/a", 0) {
+			if n++; n == 2*stop {
+				break
+			}
+		}
+		if n != 2*stop {
+			t.Errorf("%d events, want %d twice", n, stop)
+		}
+	}
+	n := 0
+	for _, err := range s.Read(ctx, 0) {
+		if n++; n == 3000 {
+			cancel()
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if n == 3000 || n > 9000 {
+		t.Errorf("a cancelled read gave %d events", n)
+	}
+}
+
+// Large events end a chunk early; the rest of its positions still comes first.
+func TestReadLargeEventsInOrder(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{})
+	mustAppend(t, s, one("chat/a", events.Any(), many(100, rename("x"))...))
+	for i := range 24 {
+		mustAppend(t, s, one("chat/a", events.Any(), rename(strings.Repeat("x", 100_000*(1+i%5)))))
+	}
+	mustAppend(t, s, one("chat/a", events.Any(), many(5000, rename("x"))...))
+	for _, stream := range []string{"", "chat/a"} {
+		got := all(t, s, stream, 0)
+		if len(got) != 5124 {
+			t.Fatalf("%d events", len(got))
+		}
+		for i, e := range got {
+			if e.Position != events.Position(i+1) {
+				t.Fatalf("event %d has position %d", i+1, e.Position)
+			}
+		}
+	}
+}
