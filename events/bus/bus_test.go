@@ -358,3 +358,18 @@ func TestGroupShares(t *testing.T) {
 		}
 	}
 }
+
+// What a subscriber that leaves did not acknowledge goes to another of its
+// group.
+func TestGroupTakesOver(t *testing.T) {
+	st := openStore(t, vfs.NewMem())
+	ask(t, st, "a", "a1")
+	b := bus.New(st, quiet())
+	first, second := subscriber(t, b, streams()), subscriber(t, b, streams())
+	wantNext(t, subscribe(t, first, topic), "a1")
+	ch := subscribe(t, second, topic)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantNext(t, ch, "a1").Ack()
+}

@@ -1,11 +1,14 @@
 package bus
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"lembas/events"
@@ -93,5 +96,38 @@ func TestProgressFollowsSkippedEvents(t *testing.T) {
 	}
 	if q, _ := loadProgress(ks); q.low != p.low {
 		t.Errorf("low went from %d to %d", p.low, q.low)
+	}
+}
+
+// After a clean close the next start has nothing to look at again.
+func TestCloseWritesLow(t *testing.T) {
+	st, err := store.Open("data", store.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	b := New(st, slog.New(slog.DiscardHandler))
+	for range 3 {
+		if err := b.Publisher().Publish("topic", message.NewMessage("id", nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Subscriber(Config{Group: "g"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := s.Subscribe(context.Background(), "topic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		(<-ch).Ack()
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ks := st.Keyspace("sub/g/topic")
+	if p, err := loadProgress(ks); err != nil || p.low != st.Head() || rows(t, ks) != 0 {
+		t.Errorf("low is %d of %d with %d rows, %v", p.low, st.Head(), rows(t, ks), err)
 	}
 }
