@@ -127,6 +127,9 @@ func (h *Hub) stored(w http.ResponseWriter, r *http.Request, src []*source) erro
 
 // events follows sources until the reader, the rights or the server end it.
 func (h *Hub) events(w http.ResponseWriter, r *http.Request, src []*source, reason string) error {
+	if err := h.accept(); err != nil {
+		return err
+	}
 	id, err := request.User(r)
 	if err != nil {
 		return err

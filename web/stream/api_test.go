@@ -262,6 +262,21 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestNoNewStreamsAfterTheEnd: they are told to come back.
+func TestNoNewStreamsAfterTheEnd(t *testing.T) {
+	h := newHouse(t, Options{})
+	ann := h.human("ann")
+	made := h.chat(ann, "hello")
+	h.hub.Close()
+	for _, path := range []string{"/api/v1/chats/" + made.Chat + "/events", "/api/v1/events", "/events?chat=" + made.Chat} {
+		c := h.get(ann, path, "")
+		if c.resp.StatusCode != http.StatusServiceUnavailable || c.resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d", path, c.resp.StatusCode)
+		}
+		c.close()
+	}
+}
+
 // TestLifetime: old connections end and may come again.
 func TestLifetime(t *testing.T) {
 	h := newHouse(t, Options{Lifetime: 30 * time.Millisecond})

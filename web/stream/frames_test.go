@@ -135,7 +135,7 @@ func TestFramesEndLikeAFreshPage(t *testing.T) {
 				"some": func() int { return 1 + random.IntN(4) }, "more": func() int { return 1 + random.IntN(12) },
 			}
 			for cut, size := range sizes {
-				for begin := 1; begin <= len(history); begin += 1 + random.IntN(7) {
+				for begin := 1; begin <= len(history); begin += 4 + random.IntN(8) {
 					frames := l.frames(t, history, begin, newGrowing(l.views.Markdown()), size)
 					check(t, pages, history, frames, begin, want, cut)
 				}

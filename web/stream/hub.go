@@ -101,6 +101,14 @@ func (h *Hub) Close() {
 	h.work.Wait()
 }
 
+// accept refuses new streams after Close.
+func (h *Hub) accept() error {
+	if h.ctx.Err() != nil {
+		return events.ErrClosed
+	}
+	return nil
+}
+
 // shut gives the reason to end streams after Close, nil before.
 func (h *Hub) shut() error {
 	if h.ctx.Err() != nil {

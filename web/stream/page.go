@@ -31,6 +31,9 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 // begin joins the feeds and begins the answer. The line is nil when there is
 // nothing to follow: the cursor was of no use, or the reader has left.
 func (p *follower) begin(h *Hub, w http.ResponseWriter, r *http.Request) error {
+	if err := h.accept(); err != nil {
+		return err
+	}
 	id, err := request.User(r)
 	if err != nil {
 		return err
