@@ -58,7 +58,9 @@ func keyFile(dir string) string { return filepath.Join(dir, "key") }
 
 // openApp opens a data directory, or makes one.
 func openApp(ctx context.Context, p *program, dir string, logger *slog.Logger, lowWater int64) (*app, error) {
-	o := store.Options{Logger: logger, Release: version, LowWater: lowWater}
+	key := vault.Options{SecretKey: p.env("LEMBAS_SECRET_KEY"), KeyFile: keyFile(dir)}
+	o := store.Options{Logger: logger, Release: version, LowWater: lowWater,
+		Check: func(get func(string, []byte) ([]byte, error)) error { return vault.Check(get, key) }}
 	if lowWater > 0 {
 		o.Ballast = store.DefaultBallast
 	}
@@ -67,15 +69,15 @@ func openApp(ctx context.Context, p *program, dir string, logger *slog.Logger, l
 		return nil, err
 	}
 	a := &app{dir: dir, log: log, logger: logger, http: llm.NewHTTP(), blobs: blob.New(log)}
-	if err := a.complete(ctx, p); err != nil {
+	if err := a.complete(ctx, key); err != nil {
 		_ = log.Close()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *app) complete(ctx context.Context, p *program) (err error) {
-	a.vault, err = vault.Open(a.log, vault.Options{SecretKey: p.env("LEMBAS_SECRET_KEY"), KeyFile: keyFile(a.dir)})
+func (a *app) complete(ctx context.Context, key vault.Options) (err error) {
+	a.vault, err = vault.Open(a.log, key)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,12 @@ func (k *Keyspace) get(db pebble.Reader, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer k.s.leave()
-	v, closer, err := db.Get(k.key(key))
+	return value(db, k.key(key))
+}
+
+// value gives a copy of what lies under a whole key, or ErrNotFound.
+func value(db pebble.Reader, key []byte) ([]byte, error) {
+	v, closer, err := db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, events.ErrNotFound
 	}

@@ -101,6 +101,11 @@ func (s *Store) open() error {
 	if state == copied {
 		return fmt.Errorf("%w: this is a copy made by lembas backup; bring it back with lembas restore", events.ErrInvalid)
 	}
+	if state != present {
+		if err := s.check(nil); err != nil {
+			return err
+		}
+	}
 	if state == missing {
 		if err := makeDir(s.o.FS, s.dir); err != nil {
 			return fmt.Errorf("cannot be made: %w", err)
@@ -322,13 +327,31 @@ func (s *Store) resume() error {
 	if err != nil {
 		return err
 	}
-	if _, err := inspect(db, recorded); err != nil {
+	_, err = inspect(db, recorded)
+	if err == nil {
+		err = s.check(db)
+	}
+	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if err := db.Close(); err != nil {
 		return err
 	}
 	return s.openToWrite(recorded)
+}
+
+// check asks the owner of a keyspace whether it can live with what is there; a
+// nil db has nothing.
+func (s *Store) check(db pebble.Reader) error {
+	if s.o.Check == nil {
+		return nil
+	}
+	return s.o.Check(func(space string, key []byte) ([]byte, error) {
+		if db == nil {
+			return nil, events.ErrNotFound
+		}
+		return value(db, s.Keyspace(space).key(key))
+	})
 }
 
 func (s *Store) openReadOnly() (*pebble.DB, error) {

@@ -37,6 +37,10 @@ type Options struct {
 	// not return. When it does (tests), the store answers every call with an
 	// error from then on. nil writes one line to standard error and exits with 1.
 	OnFatal func(error)
+	// Check looks at the keyspaces of a directory before anything is written to
+	// it: get is Keyspace.Get. Its error refuses the directory. For one that holds
+	// nothing yet, get finds nothing. nil looks at nothing.
+	Check func(get func(space string, key []byte) ([]byte, error)) error
 	// Release names the binary in the log, for the message that an older one
 	// gives when it meets what it cannot understand.
 	Release string

@@ -57,25 +57,61 @@ func Open(s *store.Store, o Options) (*Vault, error) {
 	if v.rand == nil {
 		v.rand = rand.Reader
 	}
-	_, err := v.rows.Get([]byte(checkName))
+	check, err := v.rows.Get([]byte(checkName))
 	fresh := errors.Is(err, events.ErrNotFound)
 	if err != nil && !fresh {
 		return nil, fmt.Errorf("vault: %w", err)
 	}
-	master, err := o.master(fresh)
-	if err != nil {
-		return nil, fmt.Errorf("vault: %w", err)
-	}
-	if err := v.derive(master); err != nil {
-		return nil, fmt.Errorf("vault: %w", err)
-	}
 	if fresh {
+		master, err := o.master(true)
+		if err == nil {
+			err = v.derive(master)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("vault: %w", err)
+		}
 		return v, v.makeCheck()
 	}
-	if text, err := v.Open(checkName); err != nil || string(text) != checkText {
-		return nil, fmt.Errorf("vault: %w: the key from %s is not the one that the secrets were sealed with", events.ErrInvalid, o.source())
+	if err := v.prove(check, o); err != nil {
+		return nil, err
 	}
 	return v, nil
+}
+
+// prove derives the key and tries it on the record that is there for that.
+func (v *Vault) prove(check []byte, o Options) error {
+	master, err := o.master(false)
+	if err == nil {
+		err = v.derive(master)
+	}
+	if err != nil {
+		return fmt.Errorf("vault: %w", err)
+	}
+	if text, err := v.unseal(checkName, check); err != nil || string(text) != checkText {
+		return fmt.Errorf("vault: %w: the key from %s is not the one that the secrets were sealed with", events.ErrInvalid, o.source())
+	}
+	return nil
+}
+
+// Check tells whether Open would take the key, and writes nothing. It is
+// store.Options.Check: a directory whose key is missing is refused untouched.
+func Check(get func(space string, key []byte) ([]byte, error), o Options) error {
+	check, err := get(Space, []byte(checkName))
+	if err == nil {
+		return new(Vault).prove(check, o)
+	}
+	if !errors.Is(err, events.ErrNotFound) {
+		return fmt.Errorf("vault: %w", err)
+	}
+	if o.SecretKey != "" {
+		_, err = o.master(true)
+	} else {
+		_, err = readKeyFile(o.KeyFile)
+	}
+	if err != nil {
+		return fmt.Errorf("vault: %w", err)
+	}
+	return nil
 }
 
 func (o Options) source() string {
