@@ -203,8 +203,16 @@ func (w *world) ended(t testing.TB, words, answer string) string {
 // page opens a tab of the test's own at a path.
 func (w *world) page(t testing.TB, path string) *tab {
 	t.Helper()
-	p := (&profile{t, w.b.ctx}).tab("")
-	p.open(w.url + path)
+	return w.tabWith(t, "", w.url+path)
+}
+
+// tabWith opens a tab of the test's own at an address, with a script that runs
+// before those of each page.
+func (w *world) tabWith(t testing.TB, before, url string) *tab {
+	t.Helper()
+	p := (&profile{t, w.b.ctx}).tab(before)
+	p.size(1280, 800)
+	p.open(url)
 	return p
 }
 
