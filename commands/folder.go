@@ -139,6 +139,7 @@ func (s *Service) folderFor(ctx context.Context, user, folder string) (events.Fo
 // FolderPrompt is the system prompt in force for a folder: its own, or that of
 // the nearest folder above. The walk is bounded and survives a cycle.
 func (u *User) FolderPrompt(folder string) string {
+	folder = u.Folder(folder)
 	for range maxFolderDepth + 1 {
 		f, ok := u.Folders[folder]
 		if !ok {

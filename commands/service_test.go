@@ -472,6 +472,16 @@ func TestFolders(t *testing.T) {
 	if u, _ = h.User(ctx, ann.User); u.Folders[in.ID].Parent != "" {
 		t.Error("what was in a removed folder did not move up")
 	}
+	if got := u.Folder(top.ID); got != "" {
+		t.Errorf("a chat of the removed folder is in %q", got)
+	}
+	deep, _, err := h.CreateFolder(ctx, ann, PatchFolder{Name: s("Deep"), Parent: &in.ID})
+	check(t, err)
+	_, err = h.RemoveFolder(ctx, ann, deep.ID)
+	check(t, err)
+	if u, _ = h.User(ctx, ann.User); u.Folder(deep.ID) != in.ID {
+		t.Errorf("a chat of a removed inner folder is in %q", u.Folder(deep.ID))
+	}
 }
 
 func TestAnothersChatIsNotThere(t *testing.T) {

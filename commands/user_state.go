@@ -17,6 +17,9 @@ type User struct {
 	Tokens          map[string]Token
 	Folders         map[string]events.FolderState
 	Seen            map[string]events.Position
+	// removed says where a removed folder was: chats that were in it name it
+	// still.
+	removed  map[string]string
 	Deciding        events.Version
 }
 
@@ -90,6 +93,10 @@ func (u *User) applyFolder(p events.Payload) {
 	case events.FolderRemoved:
 		gone := u.Folders[p.Folder]
 		delete(u.Folders, p.Folder)
+		if u.removed == nil {
+			u.removed = map[string]string{}
+		}
+		u.removed[p.Folder] = gone.Parent
 		for id, f := range u.Folders {
 			if f.Parent == p.Folder {
 				f.Parent = gone.Parent
@@ -99,10 +106,23 @@ func (u *User) applyFolder(p events.Payload) {
 	}
 }
 
+// Folder gives the folder in which something is that was put into one: that
+// folder, or, where it was removed, the nearest one above that is left; "" is
+// none.
+func (u *User) Folder(id string) string {
+	for id != "" {
+		if _, ok := u.Folders[id]; ok {
+			return id
+		}
+		id = u.removed[id]
+	}
+	return ""
+}
+
 // clone is a copy that may outlive the cache's lock.
 func (u *User) clone() User {
 	c := *u
 	c.Sessions, c.Tokens = maps.Clone(u.Sessions), maps.Clone(u.Tokens)
-	c.Folders, c.Seen = maps.Clone(u.Folders), maps.Clone(u.Seen)
+	c.Folders, c.Seen, c.removed = maps.Clone(u.Folders), maps.Clone(u.Seen), maps.Clone(u.removed)
 	return c
 }

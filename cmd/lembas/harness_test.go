@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if dir := os.Getenv(asMinimal); dir != "" {
+		minimal(dir)
+	}
 	os.Exit(m.Run())
 }
 

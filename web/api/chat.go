@@ -116,6 +116,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	var out chat
 	view := func(c *transcript.Chat) (err error) {
 		out, err = chatOf(c, before, n)
+		out.Folder = who.User.Folder(out.Folder)
 		return err
 	}
 	if raw := r.URL.Query().Get("at"); raw != "" {
@@ -189,6 +190,7 @@ func (a *API) PatchChat(w http.ResponseWriter, r *http.Request) error {
 	var out chatHead
 	err := a.Service.ViewChat(r.Context(), who.User.ID, id(r), func(c *transcript.Chat) error {
 		out = headOf(c)
+		out.Folder = who.User.Folder(out.Folder)
 		return nil
 	})
 	if err != nil {
