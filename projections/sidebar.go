@@ -82,8 +82,7 @@ func (Sidebar) Types() []string {
 
 // Keys: "c"CHAT is the row; "u"OWNER 0 ^ACTIVITY is the chat's id, so that the
 // last active comes first; "f"OWNER 0 FOLDER is the folder's parent; "n" is the
-// number of chats; "x"OWNER is position and time of the last change of the
-// owner's list.
+// number of chats.
 func chatKey(chat string) []byte { return append([]byte("c"), chat...) }
 
 func ownerPrefix(kind byte, owner string) []byte {
@@ -94,27 +93,6 @@ func activityKey(c *ChatRow) []byte {
 	return binary.BigEndian.AppendUint64(ownerPrefix('u', c.Owner), ^uint64(c.Activity))
 }
 
-func changedKey(owner string) []byte { return append([]byte("x"), owner...) }
-
-// touch notes that a person's list changed.
-func touch(tx *Tx, owner string, e *events.Envelope) {
-	v := binary.BigEndian.AppendUint64(nil, uint64(e.Position))
-	tx.Set(changedKey(owner), binary.BigEndian.AppendUint64(v, uint64(e.Time.UnixMicro())))
-}
-
-// Changed says at which event, and when, a person's list last changed; zero
-// values for never.
-func (s *Sidebar) Changed(_ context.Context, user string) (at events.Position, when time.Time, err error) {
-	v, err := s.ks.Get(rowKey(changedKey(user)))
-	if errors.Is(err, events.ErrNotFound) {
-		return 0, time.Time{}, nil
-	}
-	if err != nil || len(v) != 16 {
-		return 0, time.Time{}, err
-	}
-	return events.Position(binary.BigEndian.Uint64(v)), time.UnixMicro(int64(binary.BigEndian.Uint64(v[8:]))).UTC(), nil
-}
-
 func folderKey(owner, folder string) []byte { return append(ownerPrefix('f', owner), folder...) }
 
 var countKey = []byte("n")
@@ -122,7 +100,6 @@ var countKey = []byte("n")
 // Apply implements Projection.
 func (Sidebar) Apply(_ context.Context, tx *Tx, e *events.Envelope, p events.Payload) error {
 	if user, ok := strings.CutPrefix(e.Stream, "user/"); ok {
-		touch(tx, user, e)
 		return applyUserEvent(tx, user, p)
 	}
 	chat, ok := strings.CutPrefix(e.Stream, "chat/")
@@ -135,13 +112,11 @@ func (Sidebar) Apply(_ context.Context, tx *Tx, e *events.Envelope, p events.Pay
 		return err
 	}
 	if created, ok := p.(events.ChatCreated); ok && !found {
-		touch(tx, created.Owner, e)
 		return createRow(tx, chat, e, created)
 	}
 	if !found {
 		return nil // deleted
 	}
-	touch(tx, row.Owner, e)
 	if e.Type == "chat.deleted" { // by its name: the payload may be erased
 		tx.Delete(chatKey(chat))
 		tx.Delete(activityKey(&row))

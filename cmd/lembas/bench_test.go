@@ -35,7 +35,7 @@ func ticker(pace time.Duration, n int) *httptest.Server {
 		t := time.NewTicker(pace)
 		defer t.Stop()
 		for range n {
-			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":\"@%d \"}}]}\n\n", time.Now().UnixNano())
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":\"tick=%d \"}}]}\n\n", time.Now().UnixNano())
 			w.(http.Flusher).Flush()
 			<-t.C
 		}
@@ -55,7 +55,7 @@ func delays(r io.Reader, enough int) []time.Duration {
 			continue
 		}
 		for {
-			_, rest, ok := strings.Cut(line, "@")
+			_, rest, ok := strings.Cut(line, "tick=")
 			if !ok {
 				break
 			}

@@ -85,10 +85,6 @@ func (l pageList) Owner(ctx context.Context, chat string) (string, error) {
 	return owner, err
 }
 
-func (l pageList) Changed(ctx context.Context, user string) (events.Position, time.Time, error) {
-	return l.Sidebar.Changed(ctx, user)
-}
-
 // chatList is the sidebar for the API. It waits for what the caller wrote.
 type chatList struct{ *projections.Set }
 
