@@ -139,7 +139,30 @@ func (s *Service) CheckConnection(ctx context.Context, id string) ([]Discovered,
 	if err != nil {
 		return nil, err
 	}
-	return s.Discover(ctx, c.State.BaseURL, key)
+	found, err := s.Discover(ctx, c.State.BaseURL, key)
+	if key != "" { // an endpoint that makes the key a name must not bring it into the log
+		found = slices.DeleteFunc(found, func(d Discovered) bool { return strings.Contains(d.Name, key) })
+	}
+	return found, err
+}
+
+// KnownSecrets gives the keys of all connections, for masking them where an
+// endpoint sends them back. Those that can be read are given with an error, too.
+func (s *Service) KnownSecrets(ctx context.Context) ([]string, error) {
+	all, err := s.Connections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	var failed error
+	for _, c := range all {
+		key, err := s.ConnectionKey(c)
+		failed = errors.Join(failed, err)
+		if key != "" {
+			out = append(out, key)
+		}
+	}
+	return out, failed
 }
 
 // RefreshConnection asks an endpoint for its models and records what is new and

@@ -30,30 +30,39 @@ func (r *run) round(ctx context.Context, n int, t *target) error {
 	}
 	g := newGatherer(t.gather, func(p events.Payload) error { return r.append(ctx, nil, p) })
 	g.reply, g.round = r.reply, n
+	v := &veil{mask: r.loop.secrets(ctx)}
 	res, callErr := t.endpoint.Stream(ctx, body, llm.Handler{
-		Delta: func(d llm.Delta) error { return r.delta(g, d, t) },
+		Delta: func(d llm.Delta) error { return r.delta(g, v, d, t) },
 		Retry: func(a llm.Attempt) {
-			g.put(events.RoundRetried{Reply: r.reply, Round: n, Attempt: a.Number, Error: *roundError(a.Err), WaitMS: a.Wait.Milliseconds()})
+			g.put(events.RoundRetried{Reply: r.reply, Round: n, Attempt: a.Number, Error: *v.error(a.Err), WaitMS: a.Wait.Milliseconds()})
 		},
 	})
+	for _, d := range v.rest() {
+		_ = g.add(d) // the error comes from close
+	}
 	if err := g.close(); err != nil {
 		return err
 	}
-	return r.settle(ctx, n, t, res, callErr)
+	return r.settle(ctx, n, t, v.mask, res, callErr)
 }
 
 // delta takes one piece of the reply and keeps the budget of output.
-func (r *run) delta(g *gatherer, d llm.Delta, t *target) error {
+func (r *run) delta(g *gatherer, v *veil, d llm.Delta, t *target) error {
 	r.output += len(d.Text)
 	if t.maxOutput > 0 && transcript.EstimateTokens(r.output) > t.maxOutput {
 		return errOutput
 	}
-	return g.add(d)
+	for _, d := range v.pass(d) {
+		if err := g.add(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle records how a round ended. When the process is going down it records
 // nothing more: the round is superseded at the next start.
-func (r *run) settle(ctx context.Context, n int, t *target, res llm.Result, callErr error) error {
+func (r *run) settle(ctx context.Context, n int, t *target, m mask, res llm.Result, callErr error) error {
 	cause := context.Cause(ctx)
 	end := events.RoundFinished{Reply: r.reply, Round: n, FinishReason: res.FinishReason, MS: res.Total.Milliseconds(), Usage: usage(res.Usage)}
 	if res.First > 0 {
@@ -76,9 +85,9 @@ func (r *run) settle(ctx context.Context, n int, t *target, res llm.Result, call
 		return callErr
 	}
 	if res.Err != nil {
-		end.Error = roundError(res.Err)
+		end.Error = m.error(res.Err)
 	}
-	return r.append(ctx, nil, append(r.calls(n, &res), end)...)
+	return r.append(ctx, nil, append(r.calls(n, &res, m), end)...)
 }
 
 // overBudget ends a reply that may take no more, and says which budget it was.
@@ -91,14 +100,14 @@ func (r *run) overBudget(ctx context.Context, end events.RoundFinished, budget s
 
 // calls records the calls that a model made although nothing was offered to
 // it, and refuses them in words that it can act on.
-func (r *run) calls(n int, res *llm.Result) []events.Payload {
+func (r *run) calls(n int, res *llm.Result, m mask) []events.Payload {
 	var out []events.Payload
 	for i, c := range res.Calls {
 		raw := c.Raw
 		if raw == "" {
 			raw = c.Arguments
 		}
-		args := json.RawMessage(c.Arguments)
+		args := json.RawMessage(m.text(c.Arguments))
 		if !c.ArgumentsValid {
 			args = json.RawMessage("{}")
 		}
@@ -107,8 +116,8 @@ func (r *run) calls(n int, res *llm.Result) []events.Payload {
 			why = "The call was cut before it was complete and was not run."
 		}
 		out = append(out,
-			events.ToolCalled{Reply: r.reply, Round: n, Call: c.ID, Index: i, Name: c.Name, Arguments: args, Raw: raw, Risk: ""},
-			events.ToolFinished{Reply: r.reply, Round: n, Call: c.ID, Status: events.ToolRefused, Output: why, Bytes: int64(len(why))})
+			events.ToolCalled{Reply: r.reply, Round: n, Call: m.text(c.ID), Index: i, Name: m.text(c.Name), Arguments: args, Raw: m.text(raw), Risk: ""},
+			events.ToolFinished{Reply: r.reply, Round: n, Call: m.text(c.ID), Status: events.ToolRefused, Output: why, Bytes: int64(len(why))})
 	}
 	return out
 }
@@ -125,8 +134,4 @@ func usage(u *llm.Usage) *events.Usage {
 		out.Reasoning = int(*u.Reasoning)
 	}
 	return out
-}
-
-func roundError(e *llm.Error) *events.RoundError {
-	return &events.RoundError{Kind: e.Kind, Status: e.Status, Message: e.Message}
 }

@@ -71,7 +71,7 @@ func (r *run) askTitle(ctx context.Context, question, answer string) (title, mod
 	if err != nil || res.Err != nil {
 		return "", ""
 	}
-	return cleanTitle(res.Content), t.model.ID
+	return cleanTitle(r.loop.secrets(ctx).text(res.Content)), t.model.ID
 }
 
 func excerpt(s string) string {

@@ -219,11 +219,19 @@ func clip(s string, n int) string {
 	return s
 }
 
+// hidden is s without a secret, also where clip has cut it.
+func hidden(s, secret string) string {
+	s = strings.ReplaceAll(s, secret, "***")
+	for n := len(secret) - 1; n >= 4 && strings.Contains(s, secret[:4]); n-- {
+		s = strings.ReplaceAll(s, secret[:n]+"…", "***…")
+	}
+	return s
+}
+
 // hide takes a secret out of an error's text, and bounds it.
 func (e *Error) hide(secret string) *Error {
 	if len(secret) >= 4 {
-		e.Message = strings.ReplaceAll(e.Message, secret, "***")
-		e.Code = strings.ReplaceAll(e.Code, secret, "***")
+		e.Message, e.Code = hidden(e.Message, secret), hidden(e.Code, secret)
 	}
 	e.Message, e.Code = clip(e.Message, maxMessage), clip(e.Code, 100)
 	return e
