@@ -302,7 +302,7 @@ func TestKeyStaysHome(t *testing.T) {
 			write(w, `{"error":{"message":"bad `+r.Header.Get("Authorization")+`","code":"`+key+`"}}`)
 		},
 		"echo in text":     func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, "bad "+key) },
-		"echo that is cut": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, strings.Repeat("x", maxMessage-60)+" "+strings.Repeat(key+" ", 3)) },
+		"echo that is cut": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, strings.Repeat("x", maxMessage-20)+" "+key) },
 		"echo in a page":   func(w http.ResponseWriter, r *http.Request) { write(w, "<title>"+key+"</title>") },
 		"echo in a stream": func(w http.ResponseWriter, r *http.Request) { write(w, "data: {\"error\":\""+key+"\"}\n\n") },
 		"echo as garbage":  func(w http.ResponseWriter, r *http.Request) { write(w, "data: "+key+"\n\n") },
