@@ -292,7 +292,7 @@ func TestTransportWords(t *testing.T) {
 
 // TestKeyStaysHome: the key is sent to its endpoint, to no other origin, and stands in no error.
 func TestKeyStaysHome(t *testing.T) {
-	const key = "sk-a-secret-key-0123456789"
+	key := "sk-a-secret-key-" + strings.Repeat("0123456789", 15) // as long as keys get
 	var elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { elsewhere.Add(1) }))
 	defer other.Close()
@@ -302,7 +302,7 @@ func TestKeyStaysHome(t *testing.T) {
 			write(w, `{"error":{"message":"bad `+r.Header.Get("Authorization")+`","code":"`+key+`"}}`)
 		},
 		"echo in text":     func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, "bad "+key) },
-		"echo that is cut": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, strings.Repeat("x", maxMessage-20)+" "+key) },
+		"echo that is cut": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, strings.Repeat("x", maxMessage-120)+" "+key) },
 		"echo in a page":   func(w http.ResponseWriter, r *http.Request) { write(w, "<title>"+key+"</title>") },
 		"echo in a stream": func(w http.ResponseWriter, r *http.Request) { write(w, "data: {\"error\":\""+key+"\"}\n\n") },
 		"echo as garbage":  func(w http.ResponseWriter, r *http.Request) { write(w, "data: "+key+"\n\n") },
