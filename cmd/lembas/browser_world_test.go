@@ -146,6 +146,7 @@ type world struct {
 	admin *client
 	ann   *client
 	b     *profile
+	demo  string // the demo's connection
 }
 
 const (
@@ -159,7 +160,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{server: serve(t, dataDir(t)), gate: newGate(t), b: newProfile(t)}
 	w.admin = w.person(adminMail, true)
 	w.connect(t, "Gate", w.gate.url)
-	w.connect(t, "Demo", startDemoAt(t, 8))
+	w.demo = w.connect(t, "Demo", startDemoAt(t, 8))
 	w.ann = w.person(annMail, false)
 	p := w.b.tab("")
 	p.signIn(w.url, annMail)
@@ -177,12 +178,13 @@ func startDemoAt(t testing.TB, pace float64) string {
 	return url
 }
 
-func (w *world) connect(t testing.TB, name, url string) {
+func (w *world) connect(t testing.TB, name, url string) (id string) {
 	t.Helper()
 	got := w.admin.want(201, "POST", "/api/v1/connections", map[string]any{"name": name, "base_url": url})
 	if models, _ := got["models"].([]any); len(models) == 0 {
 		t.Fatalf("%s has no models: %v", name, got)
 	}
+	return text(got["id"])
 }
 
 // chat makes a chat of ann's and gives its id.
@@ -301,5 +303,14 @@ func (p *tab) drag(from, to string) {
 			}
 		}
 		return chromedp.Void{}, nil
+	})
+}
+
+// hover moves the mouse.
+func (p *tab) hover(x, y float64) {
+	p.t.Helper()
+	p.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, target, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseMoved", X: x, Y: y})
+		return chromedp.Void{}, err
 	})
 }
