@@ -40,6 +40,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model","context_length":1000}]}`)
 		return
 	}
+	if r.URL.Path != "/v1/chat/completions" {
+		http.NotFound(w, r)
+		return
+	}
 	body, _ := io.ReadAll(r.Body) // a broken request is asked for in the log
 	if bytes.Contains(body, []byte("Give a title")) {
 		says(w, "A title")

@@ -83,6 +83,7 @@ type server struct {
 	t    testing.TB
 	dir  string
 	args []string
+	env  []string // beside lembas's
 	url  string
 	cmd  *exec.Cmd
 	mu   sync.Mutex // guards log
@@ -94,7 +95,13 @@ type server struct {
 // serve starts the product on a data directory and waits for its one line.
 func serve(t testing.TB, dir string, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, dir: dir, args: args}
+	return serveWith(t, nil, dir, args...)
+}
+
+// serveWith is serve with variables.
+func serveWith(t testing.TB, env []string, dir string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, dir: dir, args: args, env: env}
 	s.start()
 	t.Cleanup(func() {
 		s.kill()
@@ -114,6 +121,7 @@ func (s *server) start() {
 		listen = strings.TrimPrefix(s.url, "http://")
 	}
 	s.cmd = lembas(context.Background(), append([]string{"serve", "--listen", listen, "--data", s.dir}, s.args...)...)
+	s.cmd.Env = append(s.cmd.Env, s.env...)
 	out, err := s.cmd.StdoutPipe()
 	must(s.t, err)
 	s.cmd.Stderr = logTo{s}
