@@ -150,7 +150,8 @@ func (p *tab) until(condition string) {
 			return
 		} // an error is a page that is just being replaced
 	}
-	seen, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`location.href + ' ' + (document.querySelector("main")||document.body).outerHTML.slice(0, 6000)`))
+	seen, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string](`location.href + '\n' + (document.querySelector('#side-tree')?.innerText || '') + '\n' + (document.querySelector("main")||document.body).outerHTML.slice(0, 3000)`))
+	p.shot("failed-" + strings.ReplaceAll(p.t.Name(), "/", "-"))
 	p.t.Fatalf("never became true: %s\n%s", condition, seen)
 }
 

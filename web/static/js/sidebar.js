@@ -140,7 +140,12 @@ on('new-chat-in', (_, id) => location.assign('/?folder=' + encodeURIComponent(id
 
 on('new-folder', async (_, id) => {
   const title = await ask({ title: 'New folder', label: 'Name', value: '', ok: 'Create' })
-  if (title) await api('POST', '/folders', { name: title, parent_id: id || undefined })
+  if (!title) return
+  await api('POST', '/folders', { name: title, parent_id: id || undefined })
+  const outer = folder(id)
+  if (!outer) return
+  outer.setAttribute('data-local', '')
+  outer.open = true // the new one is to be seen
 })
 
 on('rename-folder', async (_, id) => {
