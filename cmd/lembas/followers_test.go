@@ -314,11 +314,13 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 				as = tc.by(t, bob)
 			}
 			var got []string
+			var acted time.Time
 			_, err := as.frames(t.Context(), eventsOf(chat), func(e event) bool {
 				switch {
 				case e.typ == "ping" && len(got) == 0: // it is up to date
 					got = append(got, "ping")
 					tc.act(bob, as, chat)
+					acted = time.Now()
 				case e.typ == "ping" || e.typ == "end":
 					got = append(got, e.typ+string(e.data))
 				}
@@ -326,6 +328,11 @@ func TestStreamsEndWithTheRight(t *testing.T) {
 			})
 			if want := []string{"ping", fmt.Sprintf(`end{"reason":%q}`, tc.reason)}; err != nil || !slices.Equal(got, want) {
 				t.Errorf("%v: %v, want %v", err, got, want)
+			}
+			// It is looked at every 900 ms; a ping, where it would be noticed
+			// anyway, comes after 10 s.
+			if took := time.Since(acted); took > 6*time.Second {
+				t.Errorf("it ended after %v", took)
 			}
 		})
 	}
