@@ -131,10 +131,14 @@ func (c *Chat) stepMessage(e *events.Envelope, p events.Payload) {
 			return
 		}
 		if _, r := c.Reply(p.Reply); r != nil && p.Round > 0 {
-			if x := r.round(p.Round); x != nil {
-				x.Injected = append(x.Injected, q)
+			x := r.round(p.Round)
+			if x == nil {
+				x = r.Current() // said before its round began
 			}
-			return
+			if x != nil {
+				x.Injected = append(x.Injected, q)
+				return
+			}
 		}
 		c.addTurn(e, q.ID, q.Text, q.Attachments)
 	case events.MessageEdited:
