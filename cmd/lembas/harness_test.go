@@ -205,6 +205,9 @@ func (s *server) person(email string, admin bool) *client {
 	return &client{t: s.t, url: s.url, token: token, http: &http.Client{}}
 }
 
+// raw is a body that is sent as it stands.
+type raw string
+
 type answer struct {
 	status int
 	header http.Header
@@ -223,12 +226,16 @@ func (a answer) json(t testing.TB) map[string]any {
 
 func (c *client) try(method, path string, body any, headers ...string) (answer, error) {
 	var r io.Reader
-	if body != nil {
-		b, err := json.Marshal(body)
+	switch b := body.(type) {
+	case nil:
+	case raw:
+		r = strings.NewReader(string(b))
+	default:
+		text, err := json.Marshal(body)
 		if err != nil {
 			return answer{}, err
 		}
-		r = bytes.NewReader(b)
+		r = bytes.NewReader(text)
 	}
 	req, err := http.NewRequest(method, c.url+path, r)
 	if err != nil {
