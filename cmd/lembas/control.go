@@ -127,6 +127,7 @@ func overSocket(ctx context.Context, dir string, c call, out io.Writer) (done bo
 type control struct {
 	app    *app
 	server *http.Server
+	cancel context.CancelFunc // ends the calls that are under way
 }
 
 // listenControl opens the socket. The caller holds the directory's lock, so a
@@ -149,13 +150,22 @@ func listenControl(a *app) (*control, error) {
 		_ = l.Close()
 		return nil, err
 	}
-	c := &control{app: a}
-	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 5 * time.Second}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &control{app: a, cancel: cancel}
+	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() { _ = c.server.Serve(l) }() // ends with close
 	return c, nil
 }
 
-func (c *control) close(ctx context.Context) {
+// controlTime is how long a call may take to notice that the server goes down.
+const controlTime = time.Second
+
+// close ends all calls, because a follow would go on for ever, and takes the
+// socket away.
+func (c *control) close() {
+	c.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), controlTime)
+	defer cancel()
 	_ = c.server.Shutdown(ctx)
 	_ = c.server.Close()
 	_ = os.Remove(filepath.Join(c.app.dir, socketName))

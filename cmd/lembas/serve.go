@@ -85,7 +85,7 @@ func (c *ServeCmd) serve(ctx context.Context, p *program, a *app, policy request
 	if err != nil {
 		return err
 	}
-	defer func() { ctl.close(context.Background()) }()
+	defer ctl.close()
 	house, err := build(ctx, a, policy)
 	if err != nil {
 		return err
