@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -48,10 +49,13 @@ func startReactors(ctx context.Context, a *app) (*reactors, error) {
 			return r.handle(msg.Context(), &env)
 		})
 	}
-	go func() { _ = router.Run(ctx) }() // ends with ctx or close
+	ended := make(chan error, 1)
+	go func() { ended <- router.Run(ctx) }() // ends with ctx or close
 	select {
 	case <-router.Running():
 		return &reactors{router: router}, nil
+	case err := <-ended: // a subscription could not begin
+		return nil, fmt.Errorf("starting what answers: %w", errors.Join(err, ctx.Err()))
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
