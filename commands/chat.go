@@ -205,9 +205,9 @@ func (s *Service) DeleteChat(ctx context.Context, c Caller, chat string) (events
 	return res, err
 }
 
-// SetTitle gives a chat a title that no person chose; it does nothing once a
-// person did.
-func (s *Service) SetTitle(ctx context.Context, chat, title, origin, model string) error {
+// SetTitle gives a chat a title that a model made after the event cause; it
+// does nothing once a person chose one.
+func (s *Service) SetTitle(ctx context.Context, chat, title, model string, cause *events.Envelope) error {
 	title = strings.Join(strings.Fields(title), " ")
 	if title == "" {
 		return nil
@@ -219,13 +219,14 @@ func (s *Service) SetTitle(ctx context.Context, chat, title, origin, model strin
 				return nil
 			}
 			part = events.Part{Stream: events.ChatStream(chat), Expect: events.Exactly(t.Deciding),
-				Events: happened(events.ChatRenamed{Title: truncate(title, MaxTitle), Origin: origin})}
+				Events: happened(events.ChatRenamed{Title: truncate(title, MaxTitle), Origin: "model"})}
 			return nil
 		})
 		if err != nil || len(part.Events) == 0 {
 			return err
 		}
-		_, err = s.Log.Append(ctx, events.Batch{Actor: events.Actor{Kind: events.Model, ID: model}, Causation: s.NewID(), Parts: []events.Part{part}})
+		_, err = s.Log.Append(ctx, events.Batch{Actor: events.Actor{Kind: events.Model, ID: model},
+			Correlation: cause.Correlation, Causation: cause.Ref(), Parts: []events.Part{part}})
 		if !isConflict(err) {
 			return err
 		}

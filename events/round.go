@@ -1,5 +1,7 @@
 package events
 
+import "encoding/json"
+
 // RoundStarted is one request to the endpoint, exactly as sent, less secrets.
 type RoundStarted struct {
 	Reply string `json:"reply"`
@@ -29,12 +31,25 @@ type RoundSuperseded struct {
 	Reason string `json:"reason"`
 }
 
-// Usage is tokens as the endpoint reported them.
+// Usage is tokens as the endpoint reported them. Cached is the part of Prompt
+// and Reasoning the part of Completion; nil says that it was not reported.
 type Usage struct {
-	Prompt     int `json:"prompt"`
-	Completion int `json:"completion"`
-	Cached     int `json:"cached"`
-	Reasoning  int `json:"reasoning"`
+	Prompt     int  `json:"prompt"`
+	Completion int  `json:"completion"`
+	Cached     *int `json:"cached"`
+	Reasoning  *int `json:"reasoning"`
+}
+
+// FinishReason is why a round ended, as commands/llm names it; "" is null in
+// JSON: the endpoint never said.
+type FinishReason string
+
+// MarshalJSON writes null for "".
+func (f FinishReason) MarshalJSON() ([]byte, error) {
+	if f == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(f))
 }
 
 // RoundError is what went wrong with an endpoint. Kind is one of http, stream,
@@ -48,13 +63,13 @@ type RoundError struct {
 
 // RoundFinished is the end of one request.
 type RoundFinished struct {
-	Reply        string      `json:"reply"`
-	Round        int         `json:"round"`
-	FinishReason string      `json:"finish_reason"`
-	Usage        *Usage      `json:"usage"`
-	Error        *RoundError `json:"error"`
-	MS           int64       `json:"ms"`
-	FirstMS      *int64      `json:"first_ms"`
+	Reply        string       `json:"reply"`
+	Round        int          `json:"round"`
+	FinishReason FinishReason `json:"finish_reason"`
+	Usage        *Usage       `json:"usage"`
+	Error        *RoundError  `json:"error"`
+	MS           int64        `json:"ms"`
+	FirstMS      *int64       `json:"first_ms"`
 }
 
 func (RoundStarted) EventType() string    { return "round.started" }

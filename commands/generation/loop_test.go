@@ -417,6 +417,7 @@ func TestTitles(t *testing.T) {
 			chat := w.chat("What is the way?")
 			must(t, w.handle(t.Context(), chat.Chat))
 			env := w.last(chat.Chat, "reply.finished")
+			env.Correlation = "r7"
 			must(t, w.loop.Title(t.Context(), &env))
 			must(t, w.service.WithChat(t.Context(), chat.Chat, func(tc *transcript.Chat) error {
 				if tc.Title != c.want {
@@ -424,6 +425,10 @@ func TestTitles(t *testing.T) {
 				}
 				return nil
 			}))
+			all := w.events(chat.Chat)
+			if e := all[len(all)-1]; e.Type == "chat.renamed" && (e.Correlation != "r7" || e.Causation != env.Ref()) {
+				t.Errorf("the title has correlation %q, causation %q", e.Correlation, e.Causation)
+			}
 			if _, there := w.requests()[1]["reasoning_effort"]; there {
 				t.Error("the title call sent an effort")
 			}
@@ -442,5 +447,31 @@ func TestAPersonsTitleIsKept(t *testing.T) {
 	must(t, w.loop.Title(t.Context(), &env))
 	if len(w.requests()) != 1 {
 		t.Error("a titled chat was titled again")
+	}
+}
+
+func TestWhatAnEndpointDidNotSayIsNull(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status     int
+		last, want string
+	}{
+		"no details":   {200, `{"choices":[{"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":3}}`, `"finish_reason":"stop","usage":{"prompt":7,"completion":3,"cached":null,"reasoning":null},`},
+		"details of 0": {200, `{"choices":[{"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}`, `"usage":{"prompt":7,"completion":3,"cached":0,"reasoning":0},`},
+		"no usage":     {200, `{"choices":[{"finish_reason":"length"}]}`, `"finish_reason":"length","usage":null,`},
+		"no end":       {200, `{"choices":[{"delta":{"content":"x"}}]}`, `"finish_reason":null,"usage":null,`},
+		"refused":      {400, `{"error":{"message":"no"}}`, `"finish_reason":null,"usage":null,`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(_ int, rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Content-Type", "text/event-stream")
+				rw.WriteHeader(tc.status)
+				_, _ = fmt.Fprint(rw, `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\ndata: "+tc.last+"\n\n")
+			})
+			c := w.chat("x")
+			must(t, w.handle(t.Context(), c.Chat))
+			if got := string(w.last(c.Chat, "round.finished").Data); !strings.Contains(got, tc.want) {
+				t.Errorf("recorded %s\nwithout  %s", got, tc.want)
+			}
+		})
 	}
 }

@@ -64,7 +64,7 @@ func (r *run) delta(g *gatherer, v *veil, d llm.Delta, t *target) error {
 // nothing more: the round is superseded at the next start.
 func (r *run) settle(ctx context.Context, n int, t *target, m mask, res llm.Result, callErr error) error {
 	cause := context.Cause(ctx)
-	end := events.RoundFinished{Reply: r.reply, Round: n, FinishReason: res.FinishReason, MS: res.Total.Milliseconds(), Usage: usage(res.Usage)}
+	end := events.RoundFinished{Reply: r.reply, Round: n, FinishReason: events.FinishReason(res.FinishReason), MS: res.Total.Milliseconds(), Usage: usage(res.Usage)}
 	if res.First > 0 {
 		first := res.First.Milliseconds()
 		end.FirstMS = &first
@@ -126,12 +126,13 @@ func usage(u *llm.Usage) *events.Usage {
 	if u == nil {
 		return nil
 	}
-	out := &events.Usage{Prompt: int(u.Prompt), Completion: int(u.Completion)}
-	if u.Cached != nil {
-		out.Cached = int(*u.Cached)
+	return &events.Usage{Prompt: int(u.Prompt), Completion: int(u.Completion), Cached: count(u.Cached), Reasoning: count(u.Reasoning)}
+}
+
+// count keeps apart nothing reported and none.
+func count(n *int64) *int {
+	if n == nil {
+		return nil
 	}
-	if u.Reasoning != nil {
-		out.Reasoning = int(*u.Reasoning)
-	}
-	return out
+	return new(int(*n))
 }

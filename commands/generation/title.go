@@ -47,7 +47,7 @@ func (l *Loop) Title(ctx context.Context, env *events.Envelope) error {
 	ctx, cancel := context.WithTimeout(ctx, titleTime)
 	defer cancel()
 	title, model := r.askTitle(ctx, question, answer)
-	if err := l.Service.SetTitle(ctx, r.chat, title, "model", model); err != nil {
+	if err := l.Service.SetTitle(ctx, r.chat, title, model, env); err != nil {
 		l.Logger.Warn("titling a chat", "chat", r.chat, "err", err)
 	}
 	return nil

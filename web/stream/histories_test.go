@@ -33,7 +33,7 @@ func says(r string, n int, kind, words string) (out []events.Payload) {
 
 func roundEnd(r string, n int, why string, err *events.RoundError) events.Payload {
 	first := int64(120)
-	return events.RoundFinished{Reply: r, Round: n, FinishReason: why, Usage: &events.Usage{Prompt: 40, Completion: 20}, MS: 2200, FirstMS: &first, Error: err}
+	return events.RoundFinished{Reply: r, Round: n, FinishReason: events.FinishReason(why), Usage: &events.Usage{Prompt: 40, Completion: 20}, MS: 2200, FirstMS: &first, Error: err}
 }
 func end(r, status, why string, err *events.RoundError) events.Payload {
 	share, first := 12.4, int64(900)
