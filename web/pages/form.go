@@ -85,10 +85,18 @@ func under(errs templates.Errors, fields ...string) templates.Errors {
 }
 
 func sentence(s string) string {
-	if s == "" || strings.HasSuffix(s, ".") {
+	if s = capital(s); s == "" || strings.HasSuffix(s, ".") {
 		return s
 	}
 	return s + "."
+}
+
+// capital makes the first letter a capital.
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // caller is who gives the command. Forms carry no idempotency key.

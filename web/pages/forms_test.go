@@ -28,7 +28,7 @@ func TestPreferences(t *testing.T) {
 	if attr(d.node("html"), "data-theme") != "shire" || attr(d.node("body"), "data-enter") != "newline" || attr(d.node("body"), "data-follow") != "off" {
 		t.Errorf("the page does not show them")
 	}
-	ann.do("POST", "/settings/preferences", "theme", "mordor").is(422).says(".field-error", "moria, shire")
+	ann.do("POST", "/settings/preferences", "theme", "mordor").is(422).says(".field-error", "Moria, shire")
 	ann.do("POST", "/settings/preferences", "default_model", "none").is(422).says(".field-error", "cannot be used")
 }
 
@@ -39,8 +39,8 @@ func TestPassword(t *testing.T) {
 		return ann.do("POST", "/settings/password", "current", current, "password", password, "repeat", repeat)
 	}
 	post("wrong", "battery staple", "battery staple").is(422).says(".field-error", "not your present password")
-	post("correct horse", "battery staple", "battery").is(422).says(".field-error", "not the same")
-	d := post("correct horse", "short", "short").is(422).says(".field-error", "at least 8")
+	post("correct horse", "battery staple", "battery").is(422).says(".field-error", "The two new passwords are not the same.")
+	d := post("correct horse", "short", "short").is(422).says(".field-error", "At least 8")
 	if strings.Contains(d.source, "correct horse") {
 		t.Error("a password came back")
 	}
@@ -137,6 +137,9 @@ func TestModels(t *testing.T) {
 	}
 	path := "/admin/models/" + id
 	ann.get(path).is(200).node("#model-form [name=params.temperature]")
+	if hint := attr(ann.get(path).node("[name=params.seed]"), "placeholder"); hint != "a whole number" {
+		t.Errorf("the seed's hint is %q", hint)
+	}
 	d = ann.do("PATCH", path, "title", "Small "+hostile, "enabled", "true", "context_length", "8000", "effort", "low", "params.temperature", "0.5", "params.top_p", "", "system_prompt", "Be brief.").is(200).lacks("img")
 	if v := attr(d.node("[name=params.temperature]"), "value"); v != "0.5" {
 		t.Errorf("temperature %q", v)

@@ -34,7 +34,7 @@ func (p *Pages) models(w http.ResponseWriter, r *http.Request) error {
 	for _, c := range connections {
 		v.Connections = append(v.Connections, templates.Option{Value: c.ID, Label: c.State.Name, Selected: c.ID == q.Get("connection")})
 	}
-	for _, s := range []struct{ value, label string }{{"", "all"}, {"enabled", "enabled"}, {"disabled", "disabled"}} {
+	for _, s := range []struct{ value, label string }{{"", "any state"}, {"enabled", "enabled"}, {"disabled", "disabled"}} {
 		v.States = append(v.States, templates.Option{Value: s.value, Label: s.label, Selected: s.value == q.Get("state")})
 	}
 	if v.Shell, err = p.shell(r, "models", "Models", at); err != nil {
@@ -128,14 +128,19 @@ func (p *Pages) modelForm(ctx context.Context, m commands.ModelView) (templates.
 	return v, err
 }
 
+// longestHint is how long a hint may be, in bytes; longer ones do not fit.
+const longestHint = 20
+
 // params are the sampling parameters with the values that are set.
 func params(set map[string]float64) []templates.Param {
 	var out []templates.Param
 	for _, key := range commands.Params() {
-		q := templates.Param{Key: key, Label: strings.ReplaceAll(key, "_", " "), Step: "any"}
+		q := templates.Param{Key: key, Label: capital(strings.ReplaceAll(key, "_", " ")), Step: "any"}
 		if b, ok := commands.ParamBounds(key); ok {
 			q.Min, q.Max = decimal(b[0]), decimal(b[1])
-			q.Hint = q.Min + " to " + q.Max
+			if q.Hint = q.Min + " to " + q.Max; len(q.Hint) > longestHint {
+				q.Hint = "a whole number"
+			}
 		}
 		if v, ok := set[key]; ok {
 			q.Value = decimal(v)
@@ -247,7 +252,7 @@ func modelErrors(errs templates.Errors) templates.Errors {
 	fields := []string{"title", "context_length", "effort", "system_prompt"}
 	for _, key := range commands.Params() {
 		fields = append(fields, "params."+key)
-		if detail := errs["params"]; strings.HasPrefix(detail, key+" ") {
+		if detail := errs["params"]; strings.HasPrefix(strings.ToLower(detail), key+" ") {
 			delete(errs, "params")
 			errs["params."+key] = detail
 		}

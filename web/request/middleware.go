@@ -150,6 +150,9 @@ func (f *Front) checkOrigin(r *http.Request, s *state, cross *http.CrossOriginPr
 	if r.Header.Get("Origin") != "" || s.identity != nil {
 		foreign = foreign || !f.Policy.SameOrigin(r)
 	}
+	if base := f.Policy.BaseURL; foreign && base != nil && !strings.EqualFold(r.Host, base.Host) {
+		return Fail(http.StatusForbidden, "This instance takes changes at %s://%s only. Nothing was changed.", base.Scheme, base.Host)
+	}
 	if foreign {
 		return Fail(http.StatusForbidden, "This came from another site, or its Origin header is missing. Nothing was changed.")
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -66,6 +67,32 @@ func TestBodyHasADeadline(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", io.NopCloser(slow{}))
 	if w := serve(reads, r); w.Code != http.StatusRequestTimeout {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestWritesByAnotherAddress: an instance that knows its address names it to who
+// comes by another one; a foreign site is told nothing of it.
+func TestWritesByAnotherAddress(t *testing.T) {
+	base, err := url.Parse("https://chat.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Front{Auth: nobody{}, Log: slog.New(slog.DiscardHandler), NewID: func() string { return "01ID" }, Policy: Policy{BaseURL: base}}
+	h := f.Middleware(f.Handle(func(http.ResponseWriter, *http.Request) error { return nil }))
+	for _, c := range []struct {
+		host, origin string
+		names        bool
+	}{
+		{"127.0.0.1:8080", "http://127.0.0.1:8080", true},
+		{"chat.example.org", "https://evil.example", false},
+	} {
+		r := httptest.NewRequest("POST", "http://"+c.host+"/", nil)
+		r.Header.Set("Origin", c.origin)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 403 || strings.Contains(w.Body.String(), "takes changes at https://chat.example.org only") != c.names {
+			t.Errorf("%s: %d %s", c.host, w.Code, w.Body)
+		}
 	}
 }
 

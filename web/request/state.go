@@ -65,7 +65,7 @@ func Caller(r *http.Request) commands.Caller {
 	s := stateOf(r.Context())
 	c := commands.Caller{Address: s.address, Correlation: s.correlation, Key: s.key}
 	if s.identity != nil {
-		c.User, c.Admin, c.Session = s.identity.User.ID, s.identity.User.Admin, s.identity.Session
+		c.User, c.Admin, c.Session, c.Token = s.identity.User.ID, s.identity.User.Admin, s.identity.Session, s.identity.Token
 	}
 	if c.Key != "" {
 		body, _ := Bytes(r) // a body that cannot be read was refused where it is used

@@ -104,6 +104,9 @@ func replyError(r *transcript.Reply) *templates.ReplyError {
 		return &templates.ReplyError{Title: "The reply failed.", Detail: sentence(r.Why), Retry: true}
 	}
 	title, advice := errorText(r.Error)
+	if r.Error.Kind == "transport" && Begun(r) {
+		title, advice = "The connection to the endpoint broke in mid-answer.", "What arrived is kept. Try again."
+	}
 	return &templates.ReplyError{Title: title, Detail: advice, Provider: r.Error.Message, Retry: true}
 }
 

@@ -43,6 +43,21 @@ func TestEveryErrorHasWords(t *testing.T) {
 	}
 }
 
+// TestABrokenAnswerIsNoUnreachableEndpoint: what is said of a broken connection
+// depends on whether anything had come over it.
+func TestABrokenAnswerIsNoUnreachableEndpoint(t *testing.T) {
+	r := &transcript.Reply{Status: transcript.Failed, Error: &events.RoundError{Kind: "transport"}, Rounds: []*transcript.Round{{N: 1}}}
+	if e := replyError(r); !strings.Contains(e.Title, "could not be reached") {
+		t.Errorf("before the first word: %+v", e)
+	}
+	if err := r.Rounds[0].Content.UnmarshalJSON([]byte(`"Half an ans"`)); err != nil {
+		t.Fatal(err)
+	}
+	if e := replyError(r); !strings.Contains(e.Title, "broke in mid-answer") || !strings.Contains(e.Detail, "kept") {
+		t.Errorf("in mid-answer: %+v", e)
+	}
+}
+
 func TestTree(t *testing.T) {
 	now := time.Date(2026, 3, 10, 1, 0, 0, 0, time.UTC)
 	folders := map[string]events.FolderState{"a": {Name: "Zeta"}, "b": {Name: "Alpha"}, "c": {Name: "Inner", Parent: "a"},
