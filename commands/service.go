@@ -77,6 +77,7 @@ type Caller struct {
 	User    string
 	Admin   bool
 	Session string
+	Token   string // the id of the API token it came with, "" for none
 	Address string
 	// Correlation is the request's id; Key the caller's idempotency key, empty
 	// for none, and Body a hash of the request it came with.

@@ -317,6 +317,36 @@ func TestTokens(t *testing.T) {
 	wantErr(t, err, events.ErrNotFound)
 }
 
+// TestTokenMakesNoStrongerOne: of all pairs of scope and life, a token makes
+// only what is within its own.
+func TestTokenMakesNoStrongerOne(t *testing.T) {
+	h := newHouse(t)
+	ctx := t.Context()
+	ann := h.register(t, "ann@example.test") // the administrator
+	scopes := []string{events.ScopeRead, events.ScopeWrite, events.ScopeAdmin}
+	lives := []time.Time{noon.Add(time.Hour), noon.Add(2 * time.Hour), {}} // the longer the later
+	for i := range 9 {
+		own := CreateToken{Name: "own", Scope: scopes[i/3], Expires: lives[i%3]}
+		made, err := h.CreateToken(ctx, ann, own)
+		check(t, err)
+		asking := ann
+		asking.Token = made.ID
+		for k := range 9 {
+			cmd := CreateToken{Name: "next", Scope: scopes[k/3], Expires: lives[k%3]}
+			_, err := h.CreateToken(ctx, asking, cmd)
+			if k/3 > i/3 || k%3 > i%3 {
+				wantErr(t, err, events.ErrForbidden)
+			} else if err != nil {
+				t.Errorf("%+v made by %+v: %v", cmd, own, err)
+			}
+		}
+		_, err = h.RevokeToken(ctx, ann, made.ID)
+		check(t, err)
+		_, err = h.CreateToken(ctx, asking, CreateToken{Name: "x", Scope: events.ScopeRead, Expires: lives[0]})
+		wantErr(t, err, events.ErrNotFound)
+	}
+}
+
 func TestConnectionsAndTheirModels(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()

@@ -246,8 +246,9 @@ type CreatedToken struct {
 
 const maxTokens = 100
 
-// CreateToken makes an API token for the caller. It takes no idempotency key:
-// the secret is not kept, so it could not be answered twice.
+// CreateToken makes an API token for the caller. A token makes none that may do
+// more than itself, or lasts longer. It takes no idempotency key: the secret is
+// not kept, so it could not be answered twice.
 func (s *Service) CreateToken(ctx context.Context, c Caller, cmd CreateToken) (CreatedToken, error) {
 	c.Key = ""
 	if cmd.Scope == "" {
@@ -269,6 +270,9 @@ func (s *Service) CreateToken(ctx context.Context, c Caller, cmd CreateToken) (C
 		if cmd.Scope == events.ScopeAdmin && !u.Admin {
 			return nil, nil, CreatedToken{}, events.Invalid("scope", "only an administrator can make a token with the scope admin")
 		}
+		if err := within(u, c.Token, cmd); err != nil {
+			return nil, nil, CreatedToken{}, err
+		}
 		if len(u.Tokens) >= maxTokens {
 			return nil, nil, CreatedToken{}, fmt.Errorf("%d tokens exist already; revoke one first: %w", maxTokens, events.ErrConflict)
 		}
@@ -276,6 +280,24 @@ func (s *Service) CreateToken(ctx context.Context, c Caller, cmd CreateToken) (C
 			nil, CreatedToken{ID: id, Secret: tokenPrefix + secret}, nil
 	})
 	return answer, err
+}
+
+// within refuses a new token that goes beyond the one that asks for it.
+func within(u *User, asking string, cmd CreateToken) error {
+	if asking == "" {
+		return nil
+	}
+	rank := map[string]int{events.ScopeRead: 1, events.ScopeWrite: 2, events.ScopeAdmin: 3}
+	t, ok := u.Tokens[asking]
+	switch {
+	case !ok:
+		return fmt.Errorf("token: %w", events.ErrNotFound)
+	case rank[cmd.Scope] > rank[t.Scope]:
+		return fmt.Errorf("a token with the scope %s cannot make one with the scope %s: %w", t.Scope, cmd.Scope, events.ErrForbidden)
+	case !t.Expires.IsZero() && (cmd.Expires.IsZero() || cmd.Expires.After(t.Expires)):
+		return fmt.Errorf("a token that expires cannot make one that lasts longer: %w", events.ErrForbidden)
+	}
+	return nil
 }
 
 func checkToken(cmd CreateToken, now time.Time) error {

@@ -431,6 +431,20 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestTokenNeverGainsRights: a token of an administrator that has not the scope
+// admin gets none that has. The form on the pages has its own test there.
+func TestTokenNeverGainsRights(t *testing.T) {
+	w := newWorld(t)
+	for _, scope := range []string{"read", "write"} {
+		var made struct{ Token string }
+		w.do(w.root, "POST", "/api/v1/tokens", `{"name":"x","scope":"`+scope+`"}`).json(t, &made)
+		who := &actor{token: made.Token}
+		if a := w.do(who, "POST", "/api/v1/tokens", `{"name":"y","scope":"admin"}`); a.status != 403 {
+			t.Errorf("%s by the API: %d %s", scope, a.status, a.body)
+		}
+	}
+}
+
 func TestSeenAndSearch(t *testing.T) {
 	w := newWorld(t)
 	path := w.fill("/api/v1/chats/$chat/seen")
