@@ -88,8 +88,9 @@ func cleanTitle(s string) string {
 	for line := range strings.Lines(s) {
 		line = strings.TrimSpace(line)
 		line = strings.TrimLeft(line, "#*-> ")
-		if rest, ok := strings.CutPrefix(strings.ToLower(line), "title:"); ok {
-			line = line[len(line)-len(rest):]
+		const label = "title:" // of the line itself: lower case may be longer or shorter
+		if len(line) >= len(label) && strings.EqualFold(line[:len(label)], label) {
+			line = line[len(label):]
 		}
 		line = strings.Trim(line, " \t\"'`*“”«»„.")
 		if line == "" {
