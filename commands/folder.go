@@ -13,6 +13,7 @@ import (
 const (
 	maxFolders     = 500
 	maxFolderDepth = 8
+	maxSeed        = 200      // bytes of what a folder gives new chats: an id or a word
 	MaxPrompt      = 64 << 10 // bytes of an authored system prompt
 )
 
@@ -77,9 +78,12 @@ func patchFolder(u *User, id string, st events.FolderState, cmd PatchFolder) (ev
 		return st, events.Invalid("system_prompt", "at most %d bytes", MaxPrompt)
 	}
 	if cmd.Seeds != nil {
-		for k := range *cmd.Seeds {
+		for k, v := range *cmd.Seeds {
 			if k != "model" && k != "effort" {
-				return st, events.Invalid("seeds", "%q is not a seed; model and effort are", k)
+				return st, events.Invalid("seeds", "%q is not a seed; model and effort are", clip(k, 100))
+			}
+			if len(v) > maxSeed {
+				return st, events.Invalid("seeds", "at most %d bytes each", maxSeed)
 			}
 		}
 		st.Seeds = *cmd.Seeds

@@ -461,6 +461,10 @@ func TestFolders(t *testing.T) {
 	s := func(v string) *string { return &v }
 	top, _, err := h.CreateFolder(ctx, ann, PatchFolder{Name: s("Top"), SystemPrompt: s("Be kind."), Seeds: &map[string]string{"effort": "high"}})
 	check(t, err)
+	for _, seeds := range []map[string]string{{"model": strings.Repeat("m", 201)}, {"effort": strings.Repeat("e", 1<<20)}, {"mode": "auto"}} {
+		_, err = h.ChangeFolder(ctx, ann, top.ID, PatchFolder{Seeds: &seeds})
+		wantField(t, err, "seeds")
+	}
 	in, _, err := h.CreateFolder(ctx, ann, PatchFolder{Name: s("In"), Parent: &top.ID})
 	check(t, err)
 	_, err = h.ChangeFolder(ctx, ann, top.ID, PatchFolder{Parent: &in.ID})
