@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -71,8 +72,8 @@ func TestASignalEndsTheServerAndTheNextStartFinishesTheReply(t *testing.T) {
 	}
 }
 
-// TestAReplyThatFinishedItsRoundIsNotAskedAgain (F02): killed after the round,
-// the reply ends without another request; killed before it, it is asked once.
+// TestAMessageThatWasAcceptedIsAnsweredOnceAfterAKill: killed before the first
+// byte the endpoint is asked once more; killed after the end, never again (F02).
 func TestAMessageThatWasAcceptedIsAnsweredOnceAfterAKill(t *testing.T) {
 	release := make(chan struct{})
 	asked := make(chan struct{}, 10)
@@ -145,6 +146,44 @@ func TestFollowBesideAServerIsLive(t *testing.T) {
 	must(t, cmd.Process.Signal(syscall.SIGINT))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("interrupted, follow ended with %v", err)
+	}
+}
+
+// TestFollowDoesNotHoldTheServerUp: a command that waits on the control socket
+// ends with the server, whichever way that ends.
+func TestFollowDoesNotHoldTheServerUp(t *testing.T) {
+	e := newEndpoint(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		says(w, "Here.")
+		ends(w)
+	})
+	s := serve(t, dataDir(t))
+	ann := s.person("ann@example.test", true)
+	ann.connect(e, "")
+	chat, reply := ann.ask("m", "hello")
+	ann.awaitEnd(chat, reply)
+	for _, hard := range []bool{false, true} {
+		cmd := lembas(t.Context(), "follow", chat, "--data", s.dir)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		_, err = out.Read(make([]byte, 1))
+		must(t, err)
+		go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the command
+		if hard {
+			s.kill()
+		} else if err := s.stop(); err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+		_ = cmd.Wait() // its status is looked at below
+		switch code := cmd.ProcessState.ExitCode(); {
+		case hard && (code != 1 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), "broke off")):
+			t.Errorf("after a kill: status %d, %q", code, errs.String())
+		case !hard && (code != 0 || errs.Len() > 0):
+			t.Errorf("after a shutdown: status %d, %q", code, errs.String())
+		}
+		s.start()
 	}
 }
 
@@ -244,4 +283,47 @@ func TestAPrintedKeyIsTaken(t *testing.T) {
 	if out, err := with(key, "info"); err != nil {
 		t.Errorf("with the key again: %v: %s", err, out)
 	}
+}
+
+// TestAfterARestoreOldCursorsAreOfNoUse: the epoch is another one, so whoever
+// followed before is told to begin again instead of being shown other events.
+func TestAfterARestoreOldCursorsAreOfNoUse(t *testing.T) {
+	e := newEndpoint(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		says(w, "Here.")
+		ends(w)
+	})
+	s := serve(t, dataDir(t))
+	ann := s.person("ann@example.test", true)
+	ann.connect(e, "sk-a-key-that-must-still-open")
+	chat, _ := ann.ask("m", "hello")
+	ann.until(chat, "chat.renamed")
+	copied := filepath.Join(t.TempDir(), "copy")
+	mustCLI(t, "", "backup", copied, "--data", s.dir)
+	old := ""
+	_, err := ann.frames(t.Context(), eventsOf(chat), func(e event) bool {
+		if e.id != "" {
+			old = e.id
+		}
+		return e.typ != "ping"
+	})
+	must(t, err)
+	must(t, s.stop())
+	mustCLI(t, "", "restore", copied, "--replace", "--data", s.dir)
+	s.start()
+	var got []event
+	_, err = ann.frames(t.Context(), eventsOf(chat), func(e event) bool { got = append(got, e); return true }, "Last-Event-ID", old)
+	if err != nil || len(got) != 1 || got[0].typ != "reset" || string(got[0].data) != `{"reason":"foreign"}` {
+		t.Errorf("an old cursor %s: %v, %+v", old, err, got)
+	}
+	next := ann.want(202, "POST", "/api/v1/chats/"+chat+"/messages", map[string]any{"text": "again"}) // the key still opens
+	if status := ann.awaitEnd(chat, text(next["reply_id"])); status != events.Complete {
+		t.Errorf("a reply after the restore ended %s", status)
+	}
+	_, err = ann.frames(t.Context(), eventsOf(chat), func(e event) bool {
+		if e.id != "" && strings.HasPrefix(e.id, old[:16]) {
+			t.Errorf("an id of the old epoch: %s", e.id)
+		}
+		return e.typ != "ping"
+	})
+	must(t, err)
 }
