@@ -77,6 +77,9 @@ func (s *Store) appendLoop() {
 			s.record.armed = false
 			s.syncRecord()
 		case <-s.stop:
+			if ahead != nil { // answered, but its head is still being recorded
+				<-ahead.synced
+			}
 			return
 		}
 	}
