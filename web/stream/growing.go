@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"hash/maphash"
+
 	"lembas/projections/transcript"
 	"lembas/web/markdown"
 	"lembas/web/pages/view"
@@ -13,10 +15,30 @@ type growing struct {
 	texts map[string]*growingText // by the text's prefix
 }
 
-// growingText is one text and how much of it its stream was given.
+// growingText is one text, and how much of it and what its stream was given:
+// words that turn out to be thoughts leave a text, and others may come to the
+// same length.
 type growingText struct {
 	stream *markdown.Stream
 	fed    int
+	what   maphash.Hash
+}
+
+func (g *growing) begin(prefix string) *growingText {
+	t := &growingText{stream: g.md.NewStream(prefix)}
+	g.texts[prefix] = t
+	return t
+}
+
+func (t *growingText) feed(s string) {
+	t.stream.Append(s)
+	t.fed += len(s)
+	_, _ = t.what.WriteString(s) // it never fails
+}
+
+// is says whether the stream was given exactly this text.
+func (t *growingText) is(s string) bool {
+	return t.fed == len(s) && maphash.String(t.what.Seed(), s) == t.what.Sum64()
 }
 
 func newGrowing(md *markdown.Renderer) *growing {
@@ -53,14 +75,13 @@ func (g *growing) take(prefix string, src *transcript.Text, closed bool) {
 		delete(g.texts, prefix)
 		return
 	}
-	if t := g.texts[prefix]; t != nil && t.fed == src.Len() {
-		t.stream.Frame()
-		return
+	text := src.String()
+	t := g.texts[prefix]
+	if t == nil || !t.is(text) {
+		t = g.begin(prefix)
+		t.feed(text)
 	}
-	t := &growingText{stream: g.md.NewStream(prefix), fed: src.Len()}
-	t.stream.Append(src.String())
 	t.stream.Frame()
-	g.texts[prefix] = t
 }
 
 // grow gives the ops that bring the container target to the text's present
@@ -75,11 +96,9 @@ func (g *growing) grow(target, prefix string, src *transcript.Text, closed bool,
 		return []Op{all(target, whole())}
 	}
 	if t == nil {
-		t = &growingText{stream: g.md.NewStream(prefix)}
-		g.texts[prefix] = t
+		t = g.begin(prefix)
 	}
-	t.stream.Append(src.String()[t.fed:])
-	t.fed = src.Len()
+	t.feed(src.String()[t.fed:])
 	if closed {
 		delete(g.texts, prefix)
 		return blocks(target, t.stream.Finish())

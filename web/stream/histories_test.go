@@ -117,6 +117,8 @@ func histories() map[string][]events.Payload {
 			round("r1", 2), says("r1", 2, events.ChunkContent, "Sorry."), roundEnd("r1", 2, "stop", nil), end("r1", events.Complete, "", nil)),
 		"reclassified": chain(begun(), says("r1", 1, events.ChunkContent, "this was a thought"), events.ReplyReclassified{Reply: "r1", Round: 1, From: events.ChunkContent, To: events.ChunkReasoning},
 			says("r1", 1, events.ChunkContent, "The answer."), roundEnd("r1", 1, "stop", nil), end("r1", events.Complete, "", nil)),
+		"reclassified and as long again": chain(begun(), says("r1", 1, events.ChunkContent, "thi"), events.ReplyReclassified{Reply: "r1", Round: 1, From: events.ChunkContent, To: events.ChunkReasoning},
+			says("r1", 1, events.ChunkContent, "The"), says("r1", 1, events.ChunkContent, " answer."), roundEnd("r1", 1, "stop", nil), end("r1", events.Complete, "", nil)),
 		"restarted under the same number": chain(begun(), says("r1", 1, events.ChunkReasoning, "hm"), says("r1", 1, events.ChunkContent, "half of it"),
 			events.RoundSuperseded{Reply: "r1", Round: 1, Reason: "restart"}, events.ReplyResumed{Reply: "r1", Reason: "restart"}, round("r1", 1),
 			says("r1", 1, events.ChunkContent, "All of it."), roundEnd("r1", 1, "stop", nil), end("r1", events.Complete, "", nil)),
