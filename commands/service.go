@@ -103,16 +103,19 @@ type outcome struct {
 	Answer json.RawMessage `json:"answer"`
 }
 
-// repeated gives the first answer to a key that was used before.
-func repeated[A any](ctx context.Context, s *Service, c Caller) (answer A, done bool, err error) {
+// repeated gives the first answer to a key that was used before, and where it
+// stands in the log: who follows from there misses nothing of what it led to.
+func repeated[A any](ctx context.Context, s *Service, c Caller) (answer A, res events.Result, done bool, err error) {
 	if c.Key == "" {
-		return answer, false, nil
+		return answer, res, false, nil
 	}
 	res, ok, err := s.Log.Outcome(ctx, c.actor(), c.Key)
 	if err != nil || !ok {
-		return answer, false, err
+		return answer, res, false, err
 	}
-	return firstAnswer[A](c, res)
+	res.Repeated = true
+	answer, done, err = firstAnswer[A](c, res)
+	return answer, res, done, err
 }
 
 func firstAnswer[A any](c Caller, res events.Result) (answer A, done bool, err error) {
@@ -142,8 +145,8 @@ type attempt[A any] struct {
 // on a conflict, again. An attempt without parts changes nothing and succeeds.
 func handle[A any](ctx context.Context, s *Service, c Caller, decide func() (attempt[A], error)) (A, events.Result, error) {
 	var zero A
-	if answer, done, err := repeated[A](ctx, s, c); done || err != nil {
-		return answer, events.Result{Repeated: done, Last: s.Log.Head()}, err
+	if answer, res, done, err := repeated[A](ctx, s, c); done || err != nil {
+		return answer, res, err
 	}
 	var last error
 	for range maxTries {

@@ -152,8 +152,12 @@ func TestIdempotencyKey(t *testing.T) {
 	again := w.do(w.ann, "POST", "/api/v1/chats", `{"text":"once"}`, key)
 	var a, b created
 	first.json(t, &a)
+	w.do(w.ann, "POST", "/api/v1/folders", `{"name":"later"}`)
+	if late := w.do(w.ann, "POST", "/api/v1/chats", `{"text":"once"}`, key); late.status != 201 || string(late.body) != string(first.body) {
+		t.Errorf("%s, and after more events %s", first.body, late.body)
+	}
 	again.json(t, &b)
-	if first.status != 201 || again.status != 201 || a.Chat != b.Chat || a.Reply != b.Reply || w.log.Head() != head {
+	if first.status != 201 || again.status != 201 || a.Chat != b.Chat || a.Reply != b.Reply || w.log.Head() != head+1 {
 		t.Errorf("%s then %s", first.body, again.body)
 	}
 	for name, other := range map[string]answer{
@@ -199,9 +203,14 @@ func TestPatchChat(t *testing.T) {
 	}
 	for body, field := range map[string]string{`{"title":""}`: "title", `{"title":null}`: "title", `{"folder_id":"none"}`: "folder_id",
 		`{"model":"none"}`: "model", `{"effort":"huge"}`: "effort", `{"mode":"auto"}`: "mode", `{"scope":{}}`: "scope", `{"allow":[]}`: "allow",
-		`{"Title":"x"}`: "Title", `{"title":"x","title":"y"}`: "title", `{"pinned":"yes"}`: "pinned"} {
+		`{"Title":"x"}`: "Title", `{"owner":"x"}`: "owner", `{"title":"x","title":"y"}`: "title", `{"pinned":"yes"}`: "pinned"} {
 		if a := w.do(w.ann, "PATCH", path, body); a.status != 422 || a.fields(t)[0] != field {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	for _, body := range []string{`{"kind":"agent"}`, `{"profile_id":"p"}`, `{"project_dir":null,"title":"x"}`} {
+		if a, b := w.do(w.ann, "PATCH", path, body), w.do(w.bob, "PATCH", path, body); a.status != 409 || b.status != 404 {
+			t.Errorf("%s: %d %s, for another person %d", body, a.status, a.body, b.status)
 		}
 	}
 }
@@ -281,6 +290,9 @@ func TestModels(t *testing.T) {
 	}
 	if a := w.do(w.ann, "GET", "/api/v1/models", nil); strings.Contains(string(a.body), "Be brief.") {
 		t.Errorf("an administrator's prompt is shown to all: %s", a.body)
+	}
+	if a := w.do(w.root, "PATCH", path, `{"system_prompt":null}`); !strings.Contains(string(a.body), `"system_prompt":""`) {
+		t.Errorf("an empty prompt is a value too: %s", a.body)
 	}
 	w.do(w.root, "PATCH", path, `{"enabled":false}`)
 	count := func(who *actor) int {
@@ -367,6 +379,9 @@ func TestExport(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	w := newWorld(t)
+	if a := w.do(w.ann, "POST", "/api/v1/render", `{"streaming":true}`); a.status != 422 || a.fields(t)[0] != "markdown" {
+		t.Errorf("without a text: %d %s", a.status, a.body)
+	}
 	var got struct{ HTML string }
 	w.do(w.ann, "POST", "/api/v1/render", `{"markdown":"**a** <script>alert(1)</script>"}`).json(t, &got)
 	if !strings.Contains(got.HTML, "<strong>a</strong>") || strings.Contains(got.HTML, "<script") {

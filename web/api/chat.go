@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -166,12 +168,34 @@ type patchChat struct {
 	Mode   request.Optional[any]    `json:"mode"`
 	Scope  request.Optional[any]    `json:"scope"`
 	Allow  request.Optional[any]    `json:"allow"`
+	// What a chat was made with; to change it is a conflict.
+	Kind      request.Optional[any] `json:"kind"`
+	Profile   request.Optional[any] `json:"profile_id"`
+	Directory request.Optional[any] `json:"project_dir"`
+}
+
+// fixed refuses a change of what stands since a chat's first message.
+func (a *API) fixed(r *http.Request, in *patchChat) error {
+	for _, f := range []struct {
+		field string
+		set   bool
+	}{{"kind", in.Kind.Set}, {"profile_id", in.Profile.Set}, {"project_dir", in.Directory.Set}} {
+		if f.set {
+			who, _ := request.Identity(r.Context())
+			mine := a.Service.ViewChat(r.Context(), who.User.ID, id(r), func(*transcript.Chat) error { return nil })
+			return cmp.Or(mine, fmt.Errorf("%s is fixed with the first message; start a new chat: %w", f.field, events.ErrConflict))
+		}
+	}
+	return nil
 }
 
 // PatchChat changes what a chat is called, where it is and what answers it.
 func (a *API) PatchChat(w http.ResponseWriter, r *http.Request) error {
 	var in patchChat
 	if err := request.Read(r, &in); err != nil {
+		return err
+	}
+	if err := a.fixed(r, &in); err != nil {
 		return err
 	}
 	for _, later := range []struct {

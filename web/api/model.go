@@ -21,7 +21,7 @@ type model struct {
 	ContextLength int                `json:"context_length"` // tokens, 0 is not known
 	Params        map[string]float64 `json:"params"`
 	Effort        string             `json:"effort"`
-	SystemPrompt  string             `json:"system_prompt,omitempty"` // for administrators
+	SystemPrompt  *string            `json:"system_prompt,omitempty"` // for administrators
 }
 
 func modelOf(m commands.ModelView, admin bool) model {
@@ -32,7 +32,7 @@ func modelOf(m commands.ModelView, admin bool) model {
 		out.Params = map[string]float64{}
 	}
 	if admin {
-		out.SystemPrompt = m.State.SystemPrompt
+		out.SystemPrompt = &m.State.SystemPrompt
 	}
 	return out
 }

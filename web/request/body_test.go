@@ -3,6 +3,7 @@ package request
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,9 +78,12 @@ func TestOptional(t *testing.T) {
 }
 
 func TestBytesIsBounded(t *testing.T) {
-	r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, MaxBody+1)))
+	r := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, 2*MaxBody)))
 	var large *http.MaxBytesError
 	if _, err := Bytes(r); !errors.As(err, &large) || Classify(err).Status != 413 {
 		t.Errorf("got %v", err)
+	}
+	if n, err := r.Body.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Error("a client that sends all of its body first would not see the answer")
 	}
 }

@@ -14,6 +14,8 @@ const (
 	// MaxBody bounds a JSON body: a message of commands.MaxText, every
 	// character of it escaped.
 	MaxBody = 4 << 20
+	// maxDrain is how much of a body that is too large is read and dropped.
+	maxDrain = 64 << 20
 	// bodyTime is how long a body may take to arrive.
 	bodyTime = 30 * time.Second
 	// maxKey bounds an Idempotency-Key.
@@ -96,6 +98,9 @@ func Bytes(r *http.Request) ([]byte, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, MaxBody))
 	if err != nil {
+		// Most clients read an answer only after they have sent all of the body;
+		// those that are far too long, or slow, see the connection close instead.
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		return nil, badBody(err)
 	}
 	s.body, s.read = body, true
