@@ -71,6 +71,7 @@ func small(t testing.TB) string {
 // TestDirectoriesThatAreRefused: whatever is wrong with a data directory is one
 // clear line and status 1, for serve and for a command, and nothing is touched.
 func TestDirectoriesThatAreRefused(t *testing.T) {
+	good := small(t)
 	for _, tc := range []struct {
 		name, says string
 		spoil      func(t *testing.T, dir string)
@@ -109,11 +110,12 @@ func TestDirectoriesThatAreRefused(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dir := small(t)
+			dir := dataDir(t)
+			must(t, os.CopyFS(dir, os.DirFS(good)))
 			tc.spoil(t, dir)
 			before := treeOf(t, dir)
 			for _, args := range [][]string{
-				{"serve", "--listen", "127.0.0.1:0"}, {"info"}, {"events"},
+				{"serve", "--listen", "127.0.0.1:0"},
 				{"create-admin", "--email", "eve@example.test", "--password-stdin"},
 			} {
 				out, errs, code := cli(t, "correct horse battery\n", append(args, "--data", dir)...)
