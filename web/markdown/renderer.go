@@ -125,8 +125,15 @@ func unformatted(why, src string) string {
 	return `<div class="unformatted"><p>` + why + `.</p><pre tabindex="0">` + escape(src) + "</pre></div>"
 }
 
-// parse takes src through goldmark and the sanitiser.
-func (r *Renderer) parse(p parser.Parser, src string, e *env) (string, int) {
+// parse takes src through goldmark and the sanitiser. A panic of theirs is text
+// without format: outside of a request it would end the process, and again at
+// each look at the chat.
+func (r *Renderer) parse(p parser.Parser, src string, e *env) (shown string, n int) {
+	defer func() {
+		if recover() != nil {
+			shown, n = unformatted("This text cannot be formatted", src), 1
+		}
+	}()
 	b := []byte(src) // a copy: goldmark writes behind the end of a slice
 	pc := &context{Context: parser.NewContext(), env: e}
 	doc := p.Parse(text.NewReader(b[:len(b):len(b)]), parser.WithContext(pc))
@@ -135,7 +142,7 @@ func (r *Renderer) parse(p parser.Parser, src string, e *env) (string, int) {
 		return unformatted("This text cannot be formatted", src), 1
 	}
 	safe := r.policy.SanitizeBytes(w.Bytes())
-	n := 0 // goldmark's ChildCount is wrong after a paragraph became a table
+	// goldmark's ChildCount is wrong after a paragraph became a table.
 	for c := doc.FirstChild(); c != nil; c = c.NextSibling() {
 		n++
 	}

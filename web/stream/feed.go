@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -85,14 +87,16 @@ func (h *Hub) drop(f *feed) {
 // run begins at the chat's present state and follows its stream.
 func (f *feed) run(ctx context.Context) {
 	defer f.cancel()
-	err := f.hub.Chats.WithChat(ctx, f.chat, func(c *transcript.Chat) error {
-		f.begin(c)
-		return nil
+	err := contained(func() error {
+		return f.hub.Chats.WithChat(ctx, f.chat, func(c *transcript.Chat) error {
+			f.begin(c)
+			return nil
+		})
 	})
 	f.failed = err
 	close(f.ready)
 	for err == nil {
-		err = f.step(ctx)
+		err = contained(func() error { return f.step(ctx) })
 	}
 	f.hub.mu.Lock()
 	f.hub.drop(f)
@@ -104,6 +108,17 @@ func (f *feed) run(ctx context.Context) {
 	if ctx.Err() == nil && !errors.Is(err, events.ErrNotFound) && !errors.Is(err, events.ErrClosed) {
 		f.hub.Slog.Error("the frames of a chat stopped", "chat", f.chat, "error", err)
 	}
+}
+
+// contained makes an error of a panic: what one chat says must not end the
+// process for all.
+func contained(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn()
 }
 
 func (f *feed) begin(c *transcript.Chat) {
