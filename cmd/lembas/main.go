@@ -54,6 +54,10 @@ type program struct {
 }
 
 func main() {
+	// Conversations are nobody else's: neither in a data directory that was made
+	// with wider permissions, nor in an export, nor on the control socket in the
+	// moment before its mode is set.
+	syscall.Umask(0o077)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	p := &program{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv}
