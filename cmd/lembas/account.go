@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"lembas/commands"
+	"lembas/events"
 	"lembas/events/vault"
 )
 
@@ -91,7 +93,7 @@ type TokenCreateCmd struct {
 	User    string `help:"E-mail address of the account." required:""`
 	Name    string `help:"What the token is for." default:"cli"`
 	Expires string `help:"When it ends: a duration such as 720h or 30d, or a date." placeholder:"D"`
-	Scope   string `help:"read, write or admin." default:"write" enum:"read,write,admin"`
+	Scope   string `help:"read, write or admin; without it all that the account may do." default:"" enum:",read,write,admin"`
 }
 
 // Run creates the token.
@@ -135,7 +137,11 @@ func (c *tokenCreateCall) run(ctx context.Context, a *app, out io.Writer) error 
 	if err != nil {
 		return explain("account", err)
 	}
-	t, err := a.service.CreateToken(ctx, commands.Caller{User: u.ID}, commands.CreateToken{Name: c.Name, Scope: c.Scope, Expires: c.Expires})
+	scope := c.Scope
+	if scope == "" && u.Admin {
+		scope = events.ScopeAdmin // whoever may read the directory may do all of it
+	}
+	t, err := a.service.CreateToken(ctx, commands.Caller{User: u.ID}, commands.CreateToken{Name: c.Name, Scope: scope, Expires: c.Expires})
 	if err != nil {
 		return err
 	}
@@ -145,7 +151,7 @@ func (c *tokenCreateCall) run(ctx context.Context, a *app, out io.Writer) error 
 
 // TokenListCmd lists tokens.
 type TokenListCmd struct {
-	User string `help:"E-mail address of the account." required:""`
+	User string `help:"E-mail address of the account; without it all accounts."`
 }
 
 // Run lists them.
@@ -158,25 +164,38 @@ type tokenListCall struct{ User string }
 func (*tokenListCall) name() string { return "token-list" }
 
 func (c *tokenListCall) run(ctx context.Context, a *app, out io.Writer) error {
-	u, err := a.service.UserByEmail(ctx, c.User)
-	if err != nil {
-		return explain("account", err)
-	}
-	tokens := make([]commands.Token, 0, len(u.Tokens))
-	for _, t := range u.Tokens {
-		tokens = append(tokens, t)
-	}
-	slices.SortFunc(tokens, func(a, b commands.Token) int { return a.Created.Compare(b.Created) })
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tNAME\tSCOPE\tCREATED\tEXPIRES")
-	for _, t := range tokens {
+	_, _ = fmt.Fprintln(w, "ID\tUSER\tNAME\tSCOPE\tCREATED\tEXPIRES")
+	if c.User != "" {
+		u, err := a.service.UserByEmail(ctx, c.User)
+		if err != nil {
+			return explain("account", err)
+		}
+		listTokens(w, u)
+		return w.Flush()
+	}
+	for e, err := range a.log.ReadFilter(ctx, 0, func(typ, _ string) bool { return typ == "user.registered" }) {
+		if err != nil {
+			return err
+		}
+		u, err := a.service.User(ctx, e.Stream[len("user/"):])
+		if err != nil {
+			return err
+		}
+		listTokens(w, u)
+	}
+	return w.Flush()
+}
+
+// listTokens writes a line for each token of an account, the oldest first.
+func listTokens(w io.Writer, u commands.User) {
+	for _, t := range slices.SortedFunc(maps.Values(u.Tokens), func(a, b commands.Token) int { return a.Created.Compare(b.Created) }) {
 		expires := "never"
 		if !t.Expires.IsZero() {
 			expires = t.Expires.UTC().Format(time.RFC3339)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, printable(t.Name), t.Scope, t.Created.UTC().Format(time.RFC3339), expires)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, printable(u.Email), printable(t.Name), t.Scope, t.Created.UTC().Format(time.RFC3339), expires)
 	}
-	return w.Flush()
 }
 
 // printable keeps what a person typed from acting on a terminal.
