@@ -282,6 +282,54 @@ func TestSessionsAndWhatEndsThem(t *testing.T) {
 	wantField(t, err, "id")
 }
 
+// TestPresentPasswordIsNotGuessed: with a session or a token somebody may be
+// wrong a few times; then the right one is no better than the others for a
+// while. Sign-ins that fail elsewhere lock nobody out.
+func TestPresentPasswordIsNotGuessed(t *testing.T) {
+	h := newHouse(t)
+	h.now = time.Now() // the log's clock
+	ctx := t.Context()
+	ann := h.register(t, "ann@example.test")
+	for range 2 * maxGuesses {
+		_, _, err := h.SignIn(ctx, Caller{Session: "of another account"}, "ann@example.test", "wrong", "x")
+		wantErr(t, err, ErrCredentials)
+	}
+	bySession, byToken := ann, ann
+	bySession.Session, byToken.Token = "s", "t"
+	for i := range maxGuesses {
+		wantField(t, h.ChangePassword(ctx, []Caller{bySession, byToken}[i%2], "wrong", "new password"), "current")
+	}
+	wantErr(t, h.ChangePassword(ctx, bySession, "wrong", "new password"), events.ErrBusy)
+	wantErr(t, h.ChangePassword(ctx, bySession, "correct horse", "new password"), events.ErrBusy)
+	h.now = time.Now().Add(guessWindow)
+	check(t, h.ChangePassword(ctx, bySession, "correct horse", "new password"))
+}
+
+// TestSessionsAreBounded: the oldest login ends where one more would be too
+// many, and those that have expired are not kept.
+func TestSessionsAreBounded(t *testing.T) {
+	h := newHouse(t)
+	ctx := t.Context()
+	ann := h.register(t, "ann@example.test")
+	var cookies []string
+	for range maxSessions + 5 {
+		cookie, _, err := h.SignIn(ctx, Caller{}, "ann@example.test", "correct horse", "x")
+		check(t, err)
+		cookies = append(cookies, cookie)
+	}
+	for i, cookie := range cookies {
+		if _, err := h.Authenticate(ctx, cookie); (err == nil) != (i >= 5) {
+			t.Errorf("login %d of %d: %v", i, len(cookies), err)
+		}
+	}
+	h.now = noon.Add(SessionLife)
+	_, id, err := h.SignIn(ctx, ann, "ann@example.test", "correct horse", "x")
+	check(t, err)
+	if n := len(id.User.Sessions); n != 1 {
+		t.Errorf("%d sessions are left, want the new one", n)
+	}
+}
+
 func TestTokens(t *testing.T) {
 	h := newHouse(t)
 	ctx := t.Context()

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -114,7 +117,7 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password, agent s
 	}
 	if !ok || u.Disabled {
 		if u.ID != "" {
-			s.recordFailure(ctx, u, c)
+			s.recordFailure(ctx, u, c, "")
 		}
 		return "", Identity{}, ErrCredentials
 	}
@@ -135,10 +138,10 @@ func (s *Service) checkPassword(ctx context.Context, u User, password string) (b
 	return ok && hash != "", err
 }
 
-func (s *Service) recordFailure(ctx context.Context, u User, c Caller) {
+func (s *Service) recordFailure(ctx context.Context, u User, c Caller, session string) {
 	// The refusal stands whether or not it could be recorded.
 	_, _ = s.Log.Append(ctx, events.Batch{Actor: Caller{}.actor(), Correlation: c.Correlation, Causation: s.NewID(),
-		Parts: []events.Part{{Stream: events.UserStream(u.ID), Events: happened(events.UserSignInFailed{Address: c.Address})}}})
+		Parts: []events.Part{{Stream: events.UserStream(u.ID), Events: happened(events.UserSignInFailed{Address: c.Address, Session: session})}}})
 }
 
 // OpenSession opens a session for the caller, who has just registered or
@@ -154,17 +157,41 @@ func (s *Service) OpenSession(ctx context.Context, c Caller, agent string) (cook
 		if u.Disabled {
 			return nil, nil, struct{}{}, ErrCredentials
 		}
-		return []events.Payload{
+		return append(s.crowded(u),
 			events.UserSignedIn{Session: session, Address: c.Address},
 			events.SessionOpened{Session: session, Hash: hash, Address: c.Address, Agent: clip(agent, 200),
 				Expires: s.Now().Add(SessionLife).UTC().Format(time.RFC3339)},
-		}, nil, struct{}{}, nil
+		), nil, struct{}{}, nil
 	})
 	if err != nil {
 		return "", Identity{}, err
 	}
 	id, err = s.Authenticate(ctx, cookie)
 	return cookie, id, err
+}
+
+// maxSessions bounds the logins of one person, which are in memory and looked at
+// with each request.
+const maxSessions = 100
+
+// crowded ends the sessions that have expired, and the oldest ones where another
+// one would be too many.
+func (s *Service) crowded(u *User) (out []events.Payload) {
+	list := slices.SortedFunc(maps.Values(u.Sessions), func(a, b Session) int { return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.ID, b.ID)) })
+	left := len(list)
+	for _, x := range list {
+		if !s.Now().Before(x.Expires) {
+			out = append(out, events.SessionRevoked{Session: x.ID, Reason: "expired"})
+			left--
+		}
+	}
+	for _, x := range list {
+		if left >= maxSessions && s.Now().Before(x.Expires) {
+			out = append(out, events.SessionRevoked{Session: x.ID, Reason: "crowded"})
+			left--
+		}
+	}
+	return out
 }
 
 // clip cuts s to n bytes at a character's border.
@@ -188,18 +215,43 @@ func (s *Service) RevokeSession(ctx context.Context, c Caller, session, reason s
 	return res, err
 }
 
+// How often somebody signed in may be wrong about the present password: who took
+// a session must not find out the password with it.
+const (
+	maxGuesses  = 8
+	guessWindow = 2 * time.Minute
+)
+
 // ChangePassword changes the caller's own password and ends all other sessions.
 func (s *Service) ChangePassword(ctx context.Context, c Caller, old, password string) error {
-	u, err := s.User(ctx, c.User)
+	u, err := s.guesser(ctx, c.User)
 	if err != nil {
 		return err
 	}
-	if ok, err := s.checkPassword(ctx, u, clip(old, MaxPassword)); err != nil {
+	ok, err := s.checkPassword(ctx, u, clip(old, MaxPassword))
+	if err != nil {
 		return err
-	} else if !ok {
+	}
+	// Of many at once all passed the first look; beyond the bound a right one
+	// looks like a wrong one.
+	if u, err = s.guesser(ctx, c.User); err != nil {
+		return err
+	}
+	if !ok {
+		s.recordFailure(ctx, u, c, cmp.Or(c.Session, c.Token))
 		return events.Invalid("current", "this is not your present password")
 	}
 	return s.SetPassword(ctx, c, c.User, password)
+}
+
+// guesser gives an account, or busy when its present password was guessed
+// wrongly too often.
+func (s *Service) guesser(ctx context.Context, user string) (User, error) {
+	u, err := s.User(ctx, user)
+	if err == nil && len(u.guesses) == maxGuesses && s.Now().Sub(u.guesses[0]) < guessWindow {
+		err = fmt.Errorf("too many wrong passwords; try again in %v: %w", guessWindow, events.ErrBusy)
+	}
+	return u, err
 }
 
 // SetPassword sets a password and ends all sessions but the caller's own.

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"lembas/events"
@@ -19,8 +20,11 @@ type User struct {
 	Seen            map[string]events.Position
 	// removed says where a removed folder was: chats that were in it name it
 	// still.
-	removed  map[string]string
-	Deciding        events.Version
+	removed map[string]string
+	// guesses are the last maxGuesses times that a wrong present password was
+	// given by somebody signed in.
+	guesses  []time.Time
+	Deciding events.Version
 }
 
 // Session is a browser login that has not been revoked.
@@ -58,6 +62,10 @@ func (u *User) apply(e *events.Envelope) error {
 	case events.SessionOpened:
 		expires, _ := time.Parse(time.RFC3339, p.Expires) // unreadable is expired
 		u.Sessions[p.Session] = Session{ID: p.Session, Hash: p.Hash, Address: p.Address, Agent: p.Agent, Opened: e.Time, Expires: expires}
+	case events.UserSignInFailed:
+		if p.Session != "" {
+			u.guesses = append(slices.Clone(u.guesses[max(0, len(u.guesses)-maxGuesses+1):]), e.Time)
+		}
 	case events.SessionRevoked:
 		delete(u.Sessions, p.Session)
 	case events.TokenCreated:

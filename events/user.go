@@ -30,6 +30,9 @@ type UserSignedIn struct {
 // not exist are not recorded: the typed text may be a password.
 type UserSignInFailed struct {
 	Address string `json:"address"`
+	// Session is the session or token of somebody signed in who gave a wrong
+	// present password, absent for a sign-in.
+	Session string `json:"session,omitempty"`
 }
 
 // UserPasswordChanged says that the password was changed; all other sessions
@@ -63,7 +66,7 @@ type SessionOpened struct {
 }
 
 // SessionRevoked ends a browser login. Reason: signed_out, revoked, password,
-// disabled.
+// disabled, expired, or crowded where newer ones took its place.
 type SessionRevoked struct {
 	Session string `json:"session"`
 	Reason  string `json:"reason"`
