@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -79,7 +80,7 @@ type Caller struct {
 	Session string
 	Token   string // the id of the API token it came with, "" for none
 	Address string
-	// Correlation is the request's id; Key the caller's idempotency key, empty
+	// Correlation is the request's id, empty for a command that is its own; Key the caller's idempotency key, empty
 	// for none, and Body a hash of the request it came with.
 	Correlation string
 	Key         string
@@ -157,7 +158,8 @@ func handle[A any](ctx context.Context, s *Service, c Caller, decide func() (att
 		if len(a.parts) == 0 {
 			return a.answer, events.Result{Last: s.Log.Head()}, nil
 		}
-		b := events.Batch{Actor: c.actor(), Correlation: c.Correlation, Causation: s.NewID(), Parts: a.parts, Puts: a.puts}
+		cause := s.NewID()
+		b := events.Batch{Actor: c.actor(), Correlation: cmp.Or(c.Correlation, cause), Causation: cause, Parts: a.parts, Puts: a.puts}
 		if c.Key != "" {
 			answer, err := json.Marshal(a.answer)
 			if err != nil {

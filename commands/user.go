@@ -51,7 +51,8 @@ func (s *Service) initialise(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Log.Append(ctx, events.Batch{Actor: Caller{}.actor(), Causation: s.NewID(), Puts: []events.Put{put},
+	cause := s.NewID()
+	_, err = s.Log.Append(ctx, events.Batch{Actor: Caller{}.actor(), Correlation: cause, Causation: cause, Puts: []events.Put{put},
 		Parts: []events.Part{{Stream: events.InstanceStream, Expect: events.Exactly(0),
 			Events: happened(events.InstanceCreated{Version: version})}}})
 	return err
@@ -200,7 +201,7 @@ func (s *Service) register(ctx context.Context, id, claim string, cmd Register, 
 func passwordName(user string) string { return "user/" + user + "/password" }
 
 func displayName(cmd Register) string {
-	if name := strings.TrimSpace(cmd.Name); name != "" {
+	if name := oneLine(cmd.Name); name != "" {
 		return name
 	}
 	name, _, _ := strings.Cut(strings.TrimSpace(cmd.Email), "@")
@@ -214,7 +215,7 @@ func checkRegister(cmd Register) error {
 func checkEmail(email string) error {
 	email = strings.TrimSpace(email)
 	a, err := mail.ParseAddress(email)
-	if err != nil || a.Address != email || len(email) > MaxEmail {
+	if err != nil || a.Address != email || len(email) > MaxEmail || oneLine(email) != email {
 		return events.Invalid("email", "must be an e-mail address such as ann@example.org, at most %d bytes", MaxEmail)
 	}
 	return nil
@@ -272,6 +273,8 @@ func (s *Service) ChangeUser(ctx context.Context, c Caller, user string, cmd Cha
 		if err := checkName(*cmd.Name); err != nil {
 			return events.Result{}, err
 		}
+		name := oneLine(*cmd.Name)
+		cmd.Name = &name
 	}
 	if user == c.User && (cmd.Disabled != nil && *cmd.Disabled || cmd.Admin != nil && !*cmd.Admin) {
 		return events.Result{}, events.Invalid("id", "you can neither disable yourself nor give up your own administrator role; another administrator can")

@@ -76,25 +76,37 @@ func (c *exportCall) run(ctx context.Context, a *app, out io.Writer) error {
 			return err
 		}
 	}
+	before, between, after := c.frame()
 	for i, id := range chats {
-		if i > 0 && c.Format != "jsonl" {
-			if _, err := fmt.Fprint(out, separator(c.Format)); err != nil {
-				return err
-			}
+		if i > 0 {
+			before = between
+		}
+		if _, err := io.WriteString(out, before); err != nil {
+			return err
 		}
 		if err := exportChat(ctx, a, id, c.Format, out); err != nil {
 			return fmt.Errorf("chat %s: %w", id, explain("chat", err))
 		}
 	}
-	return nil
+	if len(chats) == 0 {
+		after = before + after
+	}
+	_, err := io.WriteString(out, after)
+	return err
 }
 
-// separator stands between chats of one output.
-func separator(format string) string {
-	if format == "md" {
-		return "\n---\n\n"
+// frame is what stands before, between and after the chats of one output. In
+// JSON one chat that was named is an object, and what may be many is a list.
+func (c *exportCall) frame() (before, between, after string) {
+	switch {
+	case c.Format == "jsonl":
+		return "", "", ""
+	case c.Format == "md":
+		return "", "\n---\n\n", ""
+	case c.Format == "json" && len(c.Chats) != 1:
+		return "[\n", ",\n", "]\n"
 	}
-	return "\n"
+	return "", "\n", ""
 }
 
 // choose lists the chats of an account, or all, oldest first.

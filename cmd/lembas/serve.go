@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -160,6 +161,10 @@ func connectDemo(ctx context.Context, s *commands.Service, base string) error {
 			return err
 		}
 		id = made.ID
+		// The demo shows agents; whoever switches them off later keeps it so.
+		if _, err := s.ChangeSettings(ctx, commands.Caller{}, map[string]json.RawMessage{"agents.enabled": json.RawMessage("true")}); err != nil {
+			return err
+		}
 	} else if _, err := s.ChangeConnection(ctx, commands.Caller{}, id, patch); err != nil {
 		return err
 	}
