@@ -20,10 +20,13 @@ deps: ## what the tests need from Debian
 	@sh .ci/deps
 
 test: deps ## all tests
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
-race: deps ## all tests under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test -race ./...
+# What drives a browser waits for it most of the time: it runs in make test only.
+BROWSER := ^Test(APersonSignsUp|Talking|SettingsOfOne|Administration|ByKeyboard|OnAPhone|KeepingChats|ComingBack|TheServerDies|WhatStreamed|Trouble|AnotherName|Screens)
+
+race: deps ## the tests under the race detector (needs gcc)
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m -skip '$(BROWSER)' $$($(GO) list ./... | grep -v '/web/static/js$$')
 
 bench: ## speeds as ratios to a yardstick measured in the same run
 	$(GO) test -run '^$$' -bench . ./events/... ./projections/... ./web/... ./commands/...
