@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // TestKeepingChats is what a person does with many chats.
@@ -120,6 +121,10 @@ func moveChat(t *testing.T, w *world) {
 	for _, tab := range []*tab{p, q} {
 		tab.until(`document.querySelector('#f-` + folder + ` #c-` + chat + `')`)
 	}
+	p.click(`.top [popovertarget=chat-menu]`)
+	p.click(`#chat-menu [data-act=move-chat]`)
+	p.until(`document.querySelector('#ask :checked').value === '` + folder + `'`) // where it is
+	p.press(kb.Escape)
 	p.drag("#c-"+other+" .row-title", "#f-"+folder+" > summary .row-title")
 	for _, tab := range []*tab{p, q} {
 		tab.until(`document.querySelector('#f-` + folder + ` #c-` + other + `')`)
@@ -149,8 +154,13 @@ func pinChat(t *testing.T, w *world) {
 	p.live()
 	p.menu("#c-"+chat, "pin-chat")
 	p.until(`document.querySelector('[data-group=pinned] #c-` + chat + `')`)
-	p.menu("#c-"+chat, "pin-chat")
+	p.click(`#c-` + chat + ` [data-menu]`)
+	p.until(`document.querySelector('#chat-menu:popover-open [data-act=pin-chat]').innerText.trim() === 'Unpin'`)
+	p.click(`#chat-menu [data-act=pin-chat]`)
 	p.until(`document.querySelector('[data-group=date] #c-` + chat + `')`)
+	p.open(w.url + "/chat/" + chat)
+	p.click(`.top [popovertarget=export-menu]`) // beside its button
+	p.until(`document.querySelector('#export-menu:popover-open').getBoundingClientRect().left > innerWidth / 2`)
 }
 
 // unreadAndToast: a reply ends in a chat that nobody looks at.
@@ -181,7 +191,7 @@ func deleteChat(t *testing.T, w *world) {
 	p, q := w.at(t, chat), w.page(t, "/")
 	p.live()
 	q.live()
-	p.click(`.top [data-menu]`)
+	p.click(`.top [popovertarget=chat-menu]`)
 	p.until(`document.querySelector('#chat-menu:popover-open')`)
 	p.shot("menu-chat")
 	p.click(`#chat-menu [data-act=delete-chat]`)

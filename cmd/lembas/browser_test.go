@@ -23,7 +23,7 @@ import (
 
 // patience bounds every wait in the browser; on a loaded machine things are
 // slow, not wrong.
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // ctrl is held while a key is pressed.
 const ctrl = chromedp.ModifierCtrl

@@ -1,9 +1,9 @@
 // Our own dialogs, in the layout's one <dialog id="ask">. The browser traps the
 // focus and closes with Esc; the focus goes back to where it came from.
 
-// ask({title, text?, label?, value?, choices?: [[value, label]], ok?, danger?})
+// ask({title, text?, label?, value?, choices?: [[value, label]], chosen?, ok?, danger?})
 // resolves to null when cancelled, else to the text, the choice, or true.
-export function ask({ title, text = '', label = '', value, choices, ok = 'OK', danger = false }) {
+export function ask({ title, text = '', label = '', value, choices, chosen, ok = 'OK', danger = false }) {
   const box = document.getElementById('ask')
   if (!box || box.open) return Promise.resolve(null)
   const slot = name => box.querySelector(`[data-slot=${name}]`)
@@ -22,7 +22,7 @@ export function ask({ title, text = '', label = '', value, choices, ok = 'OK', d
   input.value = value ?? ''
   choice.hidden = !choices
   choice.setAttribute('aria-label', label || title)
-  choice.replaceChildren(...(choices || []).map(radio))
+  choice.replaceChildren(...(choices || []).map(([v, words], i) => radio(v, words, chosen ? v === chosen : i === 0)))
   box.returnValue = 'cancel'
   // Enter would press the first button, which is Cancel.
   box.onkeydown = e => {
@@ -32,7 +32,7 @@ export function ask({ title, text = '', label = '', value, choices, ok = 'OK', d
   }
   box.showModal()
   if (asks) input.select()
-  else if (choices) choice.querySelector('input').focus()
+  else if (choices) choice.querySelector(':checked, input').focus()
   else if (danger) box.querySelector('[value=cancel]').focus()
   return new Promise(done => box.addEventListener('close', () => {
     if (back?.isConnected) back.focus()
@@ -41,9 +41,9 @@ export function ask({ title, text = '', label = '', value, choices, ok = 'OK', d
   }, { once: true }))
 }
 
-function radio([value, words], i) {
+function radio(value, words, checked) {
   const label = document.createElement('label'), input = document.createElement('input')
-  Object.assign(input, { type: 'radio', name: 'choice', value, checked: i === 0 })
+  Object.assign(input, { type: 'radio', name: 'choice', value, checked })
   label.append(input, words)
   return label
 }

@@ -19,6 +19,10 @@ export function start() {
   document.addEventListener('lembas:end', look)
   document.addEventListener('visibilitychange', look)
   document.getElementById('side-filter')?.addEventListener('input', filter)
+  document.getElementById('chat-menu')?.addEventListener('beforetoggle', e => {
+    const pin = e.target.querySelector('[data-act=pin-chat]')
+    if (pin) pin.lastChild.data = row(pin.dataset.id)?.hasAttribute('data-pinned') ? 'Unpin' : 'Pin'
+  })
   document.addEventListener('htmx:after:swap', filter)
   refreshed()
 }
@@ -125,7 +129,7 @@ on('rename-chat', async (el, id) => {
 on('pin-chat', (_, id) => patchChat(id, { pinned: !row(id)?.hasAttribute('data-pinned') }))
 
 on('move-chat', async (_, id) => {
-  const to = await ask({ title: 'Move to a folder', text: titleOf(id), label: 'Folder', choices: folders(), ok: 'Move' })
+  const to = await ask({ title: 'Move to a folder', text: titleOf(id), label: 'Folder', choices: folders(), chosen: row(id)?.dataset.folder, ok: 'Move' })
   if (to !== null) await patchChat(id, { folder_id: to || null })
 })
 
@@ -154,7 +158,7 @@ on('rename-folder', async (_, id) => {
 })
 
 on('move-folder', async (_, id) => {
-  const to = await ask({ title: 'Move folder', text: name(folder(id)), label: 'Into', choices: folders(id), ok: 'Move' })
+  const to = await ask({ title: 'Move folder', text: name(folder(id)), label: 'Into', choices: folders(id), chosen: folder(id)?.dataset.parent, ok: 'Move' })
   if (to !== null) await patchFolder(id, { parent_id: to || null })
 })
 
