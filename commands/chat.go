@@ -159,7 +159,7 @@ func (s *Service) PatchChat(ctx context.Context, c Caller, chat string, cmd Patc
 func patchChat(t *transcript.Chat, cmd PatchChat, model *ModelView) ([]events.Payload, error) {
 	var out []events.Payload
 	if cmd.Title != nil {
-		title := strings.Join(strings.Fields(*cmd.Title), " ")
+		title := oneLine(*cmd.Title)
 		if title == "" {
 			return nil, events.Invalid("title", "a title needs at least one character")
 		}
@@ -208,7 +208,7 @@ func (s *Service) DeleteChat(ctx context.Context, c Caller, chat string) (events
 // SetTitle gives a chat a title that a model made after the event cause; it
 // does nothing once a person chose one.
 func (s *Service) SetTitle(ctx context.Context, chat, title, model string, cause *events.Envelope) error {
-	title = strings.Join(strings.Fields(title), " ")
+	title = oneLine(title)
 	if title == "" {
 		return nil
 	}
@@ -237,8 +237,7 @@ func (s *Service) SetTitle(ctx context.Context, chat, title, model string, cause
 // TitleFromPrompt is what a chat is called before it has a better title: the
 // first prompt's first words, at most 60 characters.
 func TitleFromPrompt(text string) string {
-	line := strings.Join(strings.Fields(text), " ")
-	return truncate(line, 60)
+	return truncate(oneLine(text), 60)
 }
 
 // truncate cuts s to n characters, at a space where one is near, with an

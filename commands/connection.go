@@ -80,7 +80,7 @@ func (s *Service) patchConnection(id string, st events.ConnectionState, cmd Patc
 	set(&st.Enabled, cmd.Enabled)
 	set(&st.Extensions, cmd.Extensions)
 	if cmd.Name != nil {
-		st.Name = strings.TrimSpace(*cmd.Name)
+		st.Name = oneLine(*cmd.Name)
 	}
 	if n := utf8.RuneCountInString(st.Name); n == 0 || n > MaxName {
 		return st, nil, events.Invalid("name", "1 to %d characters", MaxName)

@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"lembas/events"
@@ -66,7 +65,7 @@ func (s *Service) ChangeFolder(ctx context.Context, c Caller, folder string, cmd
 
 func patchFolder(u *User, id string, st events.FolderState, cmd PatchFolder) (events.FolderState, error) {
 	if cmd.Name != nil {
-		st.Name = strings.Join(strings.Fields(*cmd.Name), " ")
+		st.Name = oneLine(*cmd.Name)
 	}
 	if n := utf8.RuneCountInString(st.Name); n == 0 || n > MaxName {
 		return st, events.Invalid("name", "1 to %d characters", MaxName)

@@ -71,7 +71,7 @@ func patchModel(st events.ModelState, cmd PatchModel) (events.ModelState, error)
 	set(&st.Params, cmd.Params)
 	set(&st.Effort, cmd.Effort)
 	set(&st.SystemPrompt, cmd.SystemPrompt)
-	st.Title = strings.TrimSpace(st.Title)
+	st.Title = oneLine(st.Title)
 	switch {
 	case utf8.RuneCountInString(st.Title) > MaxName:
 		return st, events.Invalid("title", "at most %d characters", MaxName)

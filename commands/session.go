@@ -293,6 +293,7 @@ type CreateToken struct {
 // CreatedToken answers CreateToken; Secret is shown this once.
 type CreatedToken struct {
 	ID     string `json:"id"`
+	Name   string `json:"name"` // as it is kept
 	Secret string `json:"token"`
 }
 
@@ -306,6 +307,7 @@ func (s *Service) CreateToken(ctx context.Context, c Caller, cmd CreateToken) (C
 	if cmd.Scope == "" {
 		cmd.Scope = events.ScopeWrite
 	}
+	cmd.Name = oneLine(cmd.Name)
 	if err := checkToken(cmd, s.Now()); err != nil {
 		return CreatedToken{}, err
 	}
@@ -328,8 +330,8 @@ func (s *Service) CreateToken(ctx context.Context, c Caller, cmd CreateToken) (C
 		if len(u.Tokens) >= maxTokens {
 			return nil, nil, CreatedToken{}, fmt.Errorf("%d tokens exist already; revoke one first: %w", maxTokens, events.ErrConflict)
 		}
-		return []events.Payload{events.TokenCreated{Token: id, Name: strings.TrimSpace(cmd.Name), Hash: hash, Scope: cmd.Scope, Expires: expires}},
-			nil, CreatedToken{ID: id, Secret: tokenPrefix + secret}, nil
+		return []events.Payload{events.TokenCreated{Token: id, Name: cmd.Name, Hash: hash, Scope: cmd.Scope, Expires: expires}},
+			nil, CreatedToken{ID: id, Name: cmd.Name, Secret: tokenPrefix + secret}, nil
 	})
 	return answer, err
 }
@@ -353,7 +355,7 @@ func within(u *User, asking string, cmd CreateToken) error {
 }
 
 func checkToken(cmd CreateToken, now time.Time) error {
-	if n := utf8.RuneCountInString(strings.TrimSpace(cmd.Name)); n == 0 || n > MaxName {
+	if n := utf8.RuneCountInString(cmd.Name); n == 0 || n > MaxName {
 		return events.Invalid("name", "1 to %d characters", MaxName)
 	}
 	switch cmd.Scope {

@@ -117,7 +117,7 @@ func (a *API) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := token{ID: made.ID, Name: strings.TrimSpace(in.Name), Scope: cmd.Scope, Token: made.Secret}
+	out := token{ID: made.ID, Name: made.Name, Scope: cmd.Scope, Token: made.Secret}
 	if !cmd.Expires.IsZero() {
 		out.Expires = &cmd.Expires
 	}
