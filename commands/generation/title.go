@@ -20,8 +20,8 @@ const (
 )
 
 // Title names a chat after its first answer. It is the handler of
-// reply.finished; a failure leaves the trimmed first prompt, so it never
-// returns an error.
+// reply.finished; a failure leaves the trimmed first prompt. The error is that
+// of a process that goes down: then the redelivery asks again.
 func (l *Loop) Title(ctx context.Context, env *events.Envelope) error {
 	p, err := events.Decode(env)
 	if err != nil {
@@ -42,12 +42,15 @@ func (l *Loop) Title(ctx context.Context, env *events.Envelope) error {
 		return nil
 	})
 	if err != nil || question == "" {
-		return nil
+		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, titleTime)
+	asking, cancel := context.WithTimeout(ctx, titleTime)
 	defer cancel()
-	title, model := r.askTitle(ctx, question, answer)
-	if err := l.Service.SetTitle(ctx, r.chat, title, model, env); err != nil {
+	title, model := r.askTitle(asking, question, answer)
+	if title == "" && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := l.Service.SetTitle(context.WithoutCancel(ctx), r.chat, title, model, env); err != nil {
 		l.Logger.Warn("titling a chat", "chat", r.chat, "err", err)
 	}
 	return nil

@@ -1,6 +1,10 @@
 package generation
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -36,5 +40,34 @@ func TestCleanTitle(t *testing.T) {
 				t.Errorf("%U gives %q", r, got)
 			}
 		}
+	}
+}
+
+// TestATitleThatAShutdownCutIsAskedAgain: its message is not acknowledged.
+func TestATitleThatAShutdownCutIsAskedAgain(t *testing.T) {
+	asked := make(chan struct{})
+	w := newWorld(t, func(n int, rw http.ResponseWriter, r *http.Request) {
+		switch n {
+		case 2:
+			close(asked)
+			<-r.Context().Done()
+		default:
+			stream(rw, "Second breakfast")
+		}
+	})
+	c := w.chat("What is the way?")
+	must(t, w.handle(t.Context(), c.Chat))
+	env := w.last(c.Chat, "reply.finished")
+	life, end := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.loop.Title(life, &env) }()
+	<-asked
+	end()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	must(t, w.loop.Title(t.Context(), &env))
+	if !slices.Contains(w.types(c.Chat), "chat.renamed") {
+		t.Error("the chat has no title")
 	}
 }
