@@ -2,6 +2,7 @@ package generation
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"lembas/commands/llm"
 	"lembas/events"
@@ -102,8 +103,22 @@ func (g *gatherer) take(v any) error {
 	case llm.KindToolCall:
 		return nil // tool.called says it whole
 	}
-	if d.Text == "" {
-		return nil
+	// An endpoint that does not stream sends one delta of megabytes.
+	for rest := d.Text; rest != ""; {
+		d.Text, rest = cutText(rest, maxChunk)
+		if err := g.piece(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// piece takes at most a chunk's bytes of one delta.
+func (g *gatherer) piece(d llm.Delta) error {
+	if g.chunk != nil && len(g.chunk.Text)+len(d.Text) > maxChunk {
+		if err := g.flush(); err != nil {
+			return err
+		}
 	}
 	if err := g.gather(d); err != nil {
 		return err
@@ -113,6 +128,19 @@ func (g *gatherer) take(v any) error {
 		return g.flush()
 	}
 	return nil
+}
+
+// cutText cuts s after at most n bytes, at a character's border.
+func cutText(s string, n int) (head, rest string) {
+	if len(s) <= n {
+		return s, ""
+	}
+	for i := n; i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i], s[i:]
+		}
+	}
+	return s[:n], s[n:] // not UTF-8
 }
 
 func (g *gatherer) gather(d llm.Delta) error {
