@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +42,7 @@ var (
 	errStopped  = errors.New("stopped by the person")
 	errWallTime = errors.New("the reply took longer than this instance allows")
 	errOutput   = errors.New("the reply is longer than this instance allows")
+	errRunning  = errors.New("this process answers the reply already")
 )
 
 // run is one reply in this process.
@@ -48,7 +50,8 @@ type run struct {
 	loop   *Loop
 	chat   string
 	reply  string
-	cause  events.Batch // actor, correlation and causation of what it appends
+	life   context.Context // of the delivery: it ends when the process goes down, not with Stop
+	cause  events.Batch    // actor, correlation and causation of what it appends
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	output int // tokens so far, estimated
@@ -92,12 +95,13 @@ func (l *Loop) Handle(ctx context.Context, env *events.Envelope) error {
 	if !ok {
 		return nil // erased, or from a newer version
 	}
+	life := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{loop: l, chat: env.Stream[len("chat/"):], reply: req.Reply, cancel: cancel, done: make(chan struct{}),
+	r := &run{loop: l, chat: env.Stream[len("chat/"):], reply: req.Reply, life: life, cancel: cancel, done: make(chan struct{}),
 		cause: events.Batch{Actor: events.Actor{Kind: events.Model, ID: req.Model}, Correlation: env.Correlation, Causation: env.Ref()}}
 	if !l.enter(r) {
-		return nil // this process has it already
+		return errRunning // not nil: an acknowledgement before its end would lose it in a crash
 	}
 	defer l.leave(r)
 	err = r.answer(ctx)
@@ -127,25 +131,37 @@ func (l *Loop) leave(r *run) {
 	close(r.done)
 }
 
-// append makes events of the reply durable while it is open. It goes on when
-// the context ends, because what happened happened; while the disk is full it
-// waits, so that an answer that was paid for is not lost.
-func (r *run) append(ctx context.Context, puts []events.Put, payloads ...events.Payload) error {
+// append makes events of the reply durable while it is open.
+func (r *run) append(puts []events.Put, payloads ...events.Payload) error {
 	b := r.cause
 	b.Puts = puts
-	part := events.Part{Stream: events.ChatStream(r.chat), Expect: events.WhileOpen(r.reply)}
-	for _, p := range payloads {
-		part.Events = append(part.Events, events.New{Payload: p})
+	b.Parts = []events.Part{{Stream: events.ChatStream(r.chat), Expect: events.WhileOpen(r.reply), Events: news(payloads)}}
+	return r.write(b)
+}
+
+func news(payloads []events.Payload) []events.New {
+	out := make([]events.New, len(payloads))
+	for i, p := range payloads {
+		out[i] = events.New{Payload: p}
 	}
-	b.Parts = []events.Part{part}
+	return out
+}
+
+// fullWait is how long a full disk is left alone.
+const fullWait = 500 * time.Millisecond
+
+// write appends, whatever ended the work: what happened happened. While the
+// disk is full it waits, so that neither an answer that was paid for is lost
+// nor the word that ended it; only the end of the process ends that.
+func (r *run) write(b events.Batch) error {
 	for {
-		_, err := r.loop.Log.Append(context.WithoutCancel(ctx), b)
+		_, err := r.loop.Log.Append(context.WithoutCancel(r.life), b)
 		if !errors.Is(err, events.ErrReadOnly) {
 			return err
 		}
 		select {
-		case <-time.After(500 * time.Millisecond):
-		case <-ctx.Done():
+		case <-time.After(fullWait):
+		case <-r.life.Done():
 			return err
 		}
 	}
@@ -161,11 +177,11 @@ type state struct {
 	calls  int               // rounds in a row that ended with calls
 }
 
-// look reads on when the context has ended: how the reply stands decides what
-// an ending has to record.
-func (r *run) look(ctx context.Context) (state, error) {
+// look reads on when the work was cut: how the reply stands decides what an
+// ending has to record. A chat that is not there has nothing to answer.
+func (r *run) look() (state, error) {
 	var s state
-	err := r.loop.Service.WithChat(context.WithoutCancel(ctx), r.chat, func(c *transcript.Chat) error {
+	err := r.loop.Service.WithChat(context.WithoutCancel(r.life), r.chat, func(c *transcript.Chat) error {
 		_, reply := c.Reply(r.reply)
 		if reply == nil || reply.Ended() || c.Deleted {
 			s.ended = true
@@ -182,6 +198,9 @@ func (r *run) look(ctx context.Context) (state, error) {
 		}
 		return nil
 	})
+	if errors.Is(err, events.ErrNotFound) {
+		return state{ended: true}, nil
+	}
 	return s, err
 }
 
@@ -190,20 +209,23 @@ const maxResumes = 3
 
 // answer takes the reply from where its stream stands to its end.
 func (r *run) answer(ctx context.Context) error {
-	s, err := r.look(ctx)
+	s, err := r.look()
 	if err != nil || s.ended {
 		return err
 	}
 	target, err := r.target(ctx)
+	if words := sentence(""); errors.As(err, &words) {
+		return r.finish(events.Failed, "", &events.RoundError{Kind: "unavailable", Message: string(words)}, 0)
+	}
 	if err != nil {
-		return r.finish(ctx, events.Failed, "", &events.RoundError{Kind: "unavailable", Message: err.Error()}, 0)
+		return err
 	}
 	if !s.begun {
-		if err := r.append(ctx, nil, events.ReplyStarted{Reply: r.reply, Model: target.model.ID,
+		if err := r.append(nil, events.ReplyStarted{Reply: r.reply, Model: target.model.ID,
 			ModelName: target.model.Name, Connection: target.model.Connection}); err != nil {
 			return err
 		}
-	} else if done, err := r.resume(ctx, s, target); done || err != nil {
+	} else if done, err := r.resume(s, target); done || err != nil {
 		return err
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, target.wallClock, errWallTime)
@@ -213,22 +235,27 @@ func (r *run) answer(ctx context.Context) error {
 
 // resume settles what a restart left: a round in flight is superseded, and a
 // reply that does not get on is given up.
-func (r *run) resume(ctx context.Context, s state, t *target) (done bool, err error) {
+func (r *run) resume(s state, t *target) (done bool, err error) {
 	if s.resume >= maxResumes {
-		return true, r.finish(ctx, events.Failed, "resumed", &events.RoundError{Kind: "unavailable",
+		return true, r.finish(events.Failed, "resumed", &events.RoundError{Kind: "unavailable",
 			Message: fmt.Sprintf("The reply was taken up %d times after a restart and never got on.", maxResumes)}, t.model.State.ContextLength)
 	}
 	if s.round != nil && s.round.Done {
-		if len(s.round.Calls) == 0 || s.round.Error != nil {
-			return true, r.conclude(ctx, s.round, t)
+		if isLast(s.round) {
+			return true, r.conclude(s.round, t)
 		}
-		return false, r.append(ctx, nil, events.ReplyResumed{Reply: r.reply, Reason: "restart"})
+		return false, r.append(nil, events.ReplyResumed{Reply: r.reply, Reason: "restart"})
 	}
 	out := []events.Payload{events.ReplyResumed{Reply: r.reply, Reason: "restart"}}
 	if s.round != nil {
 		out = append([]events.Payload{events.RoundSuperseded{Reply: r.reply, Round: s.round.N, Reason: "restart"}}, out...)
 	}
-	return false, r.append(ctx, nil, out...)
+	return false, r.append(nil, out...)
+}
+
+// isLast says whether a round that has finished is the reply's last.
+func isLast(x *transcript.Round) bool {
+	return x.Error != nil || len(x.Calls) == 0 || x.Finish == llm.FinishLength
 }
 
 // maxRefused is how many rounds in a row may end with calls that are refused
@@ -238,63 +265,88 @@ const maxRefused = 3
 // rounds asks until a round has no calls.
 func (r *run) rounds(ctx context.Context, t *target) error {
 	for {
-		s, err := r.look(ctx)
+		s, err := r.look()
 		if err != nil || s.ended {
 			return err
 		}
+		if cause := context.Cause(ctx); cause != nil {
+			return r.cut(cause, t)
+		}
 		if s.round != nil && s.round.Done && s.calls >= maxRefused {
-			return r.finish(ctx, events.Complete, "no_tools", nil, t.model.State.ContextLength)
+			return r.finish(events.Complete, "no_tools", nil, t.model.State.ContextLength)
 		}
 		if err := r.round(ctx, s.next, t); err != nil {
 			return err
 		}
-		if s, err = r.look(ctx); err != nil || s.ended {
+		if s, err = r.look(); err != nil || s.ended {
 			return err
 		}
-		if s.round.Error != nil || len(s.round.Calls) == 0 || s.round.Finish == llm.FinishLength {
-			return r.conclude(ctx, s.round, t)
+		if isLast(s.round) {
+			return r.conclude(s.round, t)
 		}
 	}
+}
+
+// cut ends a reply whose work was cut, together with what has to be recorded
+// before: in one append, or a crash between the two would leave a reply that
+// looks complete. When the process is going down nothing is recorded: the round
+// is superseded at the next start.
+func (r *run) cut(cause error, t *target, before ...events.Payload) error {
+	switch {
+	case errors.Is(cause, errStopped):
+		return r.finish(events.Stopped, "stopped", nil, t.model.State.ContextLength, before...)
+	case errors.Is(cause, errOutput):
+		return r.overBudget("limits.output_tokens", int64(t.maxOutput), cause, t, before...)
+	case errors.Is(cause, errWallTime):
+		return r.overBudget("limits.wall_clock", int64(t.wallClock.Seconds()), cause, t, before...)
+	}
+	return cause
+}
+
+// overBudget ends a reply that may take no more, and says which budget it was.
+func (r *run) overBudget(budget string, limit int64, why error, t *target, before ...events.Payload) error {
+	before = append(before, events.ReplyBudgetSpent{Reply: r.reply, Budget: budget, Limit: limit})
+	return r.finish(events.Failed, budget, &events.RoundError{Kind: "budget", Message: why.Error() + " (" + budget + ")"},
+		t.model.State.ContextLength, before...)
 }
 
 // conclude ends a reply whose last round has finished.
-func (r *run) conclude(ctx context.Context, x *transcript.Round, t *target) error {
+func (r *run) conclude(x *transcript.Round, t *target) error {
 	switch {
 	case x.Error != nil:
-		return r.finish(ctx, events.Failed, x.Error.Kind, x.Error, t.model.State.ContextLength)
+		return r.finish(events.Failed, x.Error.Kind, x.Error, t.model.State.ContextLength)
 	case x.Finish == llm.FinishLength, x.Finish == llm.FinishFilter:
-		return r.finish(ctx, events.Complete, x.Finish, nil, t.model.State.ContextLength)
+		return r.finish(events.Complete, x.Finish, nil, t.model.State.ContextLength)
 	}
-	return r.finish(ctx, events.Complete, "", nil, t.model.State.ContextLength)
+	return r.finish(events.Complete, "", nil, t.model.State.ContextLength)
 }
 
-// finish ends the reply, once, and delivers the next queued turn in the same
-// append when it ended well: Stop and failure leave the queue alone.
-func (r *run) finish(ctx context.Context, status, reason string, trouble *events.RoundError, contextLength int) error {
-	ctx = context.WithoutCancel(ctx)
+// finish ends the reply, once, after the events before it, and delivers the
+// next queued turn in the same append when it ended well: Stop and failure
+// leave the queue alone.
+func (r *run) finish(status, reason string, trouble *events.RoundError, contextLength int, before ...events.Payload) error {
 	for {
-		var part events.Part
-		err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
+		var out []events.Payload
+		var deciding events.Version
+		err := r.loop.Service.WithChat(context.WithoutCancel(r.life), r.chat, func(c *transcript.Chat) error {
 			_, reply := c.Reply(r.reply)
 			if reply == nil || reply.Ended() {
 				return nil
 			}
-			out := []events.New{{Payload: events.ReplyFinished{Reply: r.reply, Status: status, Reason: reason, Error: trouble,
-				Metrics: transcript.Measure(reply, contextLength, r.loop.Now())}}}
+			out = append(slices.Clone(before), events.ReplyFinished{Reply: r.reply, Status: status, Reason: reason, Error: trouble,
+				Metrics: transcript.Measure(reply.With(before...), contextLength, r.loop.Now())})
 			if status == events.Complete {
-				for _, p := range commands.DeliverNext(c, r.loop.NewID) {
-					out = append(out, events.New{Payload: p})
-				}
+				out = append(out, commands.DeliverNext(c, r.loop.NewID)...)
 			}
-			part = events.Part{Stream: events.ChatStream(r.chat), Expect: events.Exactly(c.Deciding), Events: out}
+			deciding = c.Deciding
 			return nil
 		})
-		if err != nil || len(part.Events) == 0 {
+		if err != nil || len(out) == 0 {
 			return err
 		}
 		b := r.cause
-		b.Parts = []events.Part{part}
-		_, err = r.loop.Log.Append(ctx, b)
+		b.Parts = []events.Part{{Stream: events.ChatStream(r.chat), Expect: events.Exactly(deciding), Events: news(out)}}
+		err = r.write(b)
 		if conflict := new(events.ConflictError); !errors.As(err, &conflict) {
 			return err
 		}

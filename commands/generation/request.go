@@ -3,6 +3,8 @@ package generation
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -27,12 +29,18 @@ type sentence string
 
 func (s sentence) Error() string { return string(s) }
 
-// target resolves the reply's model. The error is for the person who waits.
+// target resolves the reply's model. A sentence is for the person who waits;
+// any other error is the log's. It reads on when the work was cut, or Stop would
+// look like a model that is gone.
 func (r *run) target(ctx context.Context) (*target, error) {
+	ctx = context.WithoutCancel(ctx)
 	s := r.loop.Service
 	var id string
 	err := s.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
 		_, reply := c.Reply(r.reply)
+		if reply == nil {
+			return fmt.Errorf("reply: %w", events.ErrNotFound)
+		}
 		id = reply.Model
 		if id == "" {
 			id = c.Model
@@ -43,14 +51,23 @@ func (r *run) target(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	m, err := s.Model(ctx, id)
-	if err != nil || m.Gone || !m.State.Enabled {
+	if errors.Is(err, events.ErrNotFound) || err == nil && (m.Gone || !m.State.Enabled) {
 		return nil, sentence("The model of this chat is no longer available. Choose another one below and try again.")
 	}
+	if err != nil {
+		return nil, err
+	}
 	c, err := s.Connection(ctx, m.Connection)
-	if err != nil || !c.State.Enabled {
+	if errors.Is(err, events.ErrNotFound) || err == nil && !c.State.Enabled {
 		return nil, sentence("The connection of this model is switched off. Choose another model below and try again.")
 	}
+	if err != nil {
+		return nil, err
+	}
 	key, err := s.ConnectionKey(c)
+	if errors.Is(err, events.ErrClosed) {
+		return nil, err
+	}
 	if err != nil {
 		r.loop.Logger.Error("reading a connection's key", "connection", c.ID, "err", err)
 		return nil, sentence("The key of this model's connection cannot be read. An administrator has to enter it again.")
@@ -69,8 +86,10 @@ func (r *run) target(ctx context.Context) (*target, error) {
 	}, nil
 }
 
-// request builds the exact bytes of the next round.
+// request builds the exact bytes of the next round. It reads on when the work
+// was cut: settle says how that ends.
 func (r *run) request(ctx context.Context, t *target) ([]byte, error) {
+	ctx = context.WithoutCancel(ctx)
 	req := llm.Request{Model: t.model.Name, Stream: true, StreamOptions: &llm.StreamOptions{IncludeUsage: true}}
 	var owner, folder string
 	err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {

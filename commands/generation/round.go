@@ -19,16 +19,16 @@ func (r *run) round(ctx context.Context, n int, t *target) error {
 	}
 	started, puts, err := r.roundStarted(n, body)
 	if errors.Is(err, events.ErrTooLarge) {
-		return r.finish(ctx, events.Failed, "too_large", &events.RoundError{Kind: "unavailable",
+		return r.finish(events.Failed, "too_large", &events.RoundError{Kind: "unavailable",
 			Message: "The conversation is too long to be sent. Start a new chat."}, t.model.State.ContextLength)
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.append(ctx, puts, started); err != nil {
+	if err := r.append(puts, started); err != nil {
 		return err
 	}
-	g := newGatherer(t.gather, func(p events.Payload) error { return r.append(ctx, nil, p) })
+	g := newGatherer(t.gather, func(p events.Payload) error { return r.append(nil, p) })
 	g.reply, g.round = r.reply, n
 	v := &veil{mask: r.loop.secrets(ctx)}
 	res, callErr := t.endpoint.Stream(ctx, body, llm.Handler{
@@ -60,42 +60,33 @@ func (r *run) delta(g *gatherer, v *veil, d llm.Delta, t *target) error {
 	return nil
 }
 
-// settle records how a round ended. When the process is going down it records
-// nothing more: the round is superseded at the next start.
+// settle records how a round ended. One that came whole counts even when the
+// process is going down, because it was paid for; Stop wins over it.
 func (r *run) settle(ctx context.Context, n int, t *target, m mask, res llm.Result, callErr error) error {
-	cause := context.Cause(ctx)
 	end := events.RoundFinished{Reply: r.reply, Round: n, FinishReason: events.FinishReason(res.FinishReason), MS: res.Total.Milliseconds(), Usage: usage(res.Usage)}
 	if res.First > 0 {
 		first := res.First.Milliseconds()
 		end.FirstMS = &first
 	}
-	switch {
+	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errStopped):
-		if err := r.append(ctx, nil, end); err != nil {
-			return err
-		}
-		return r.finish(ctx, events.Stopped, "stopped", nil, t.model.State.ContextLength)
+		return r.cut(cause, t, end)
 	case errors.Is(callErr, errOutput):
-		return r.overBudget(ctx, end, "limits.output_tokens", int64(t.maxOutput), errOutput, t)
-	case errors.Is(cause, errWallTime):
-		return r.overBudget(ctx, end, "limits.wall_clock", int64(t.wallClock.Seconds()), errWallTime, t)
-	case cause != nil:
-		return cause
+		return r.cut(errOutput, t, end)
+	case cause != nil && callErr != nil:
+		return r.cut(cause, t, end)
 	case callErr != nil:
 		return callErr
 	}
 	if res.Err != nil {
 		end.Error = m.error(res.Err)
 	}
-	return r.append(ctx, nil, append(r.calls(n, &res, m), end)...)
-}
-
-// overBudget ends a reply that may take no more, and says which budget it was.
-func (r *run) overBudget(ctx context.Context, end events.RoundFinished, budget string, limit int64, why error, t *target) error {
-	if err := r.append(ctx, nil, end, events.ReplyBudgetSpent{Reply: r.reply, Budget: budget, Limit: limit}); err != nil {
-		return err
+	err := r.append(nil, append(r.calls(n, &res, m), end)...)
+	if errors.Is(err, events.ErrTooLarge) { // asked again it would be as large
+		end.Error = &events.RoundError{Kind: llm.KindTooLarge, Message: "The model made a tool call that is too large to be kept."}
+		err = r.append(nil, end)
 	}
-	return r.finish(ctx, events.Failed, budget, &events.RoundError{Kind: "budget", Message: why.Error() + " (" + budget + ")"}, t.model.State.ContextLength)
+	return err
 }
 
 // calls records the calls that a model made although nothing was offered to

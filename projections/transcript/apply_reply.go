@@ -103,7 +103,7 @@ func (c *Chat) stepRound(e *events.Envelope, p events.Payload) {
 		}
 	case events.RoundFinished:
 		if x := c.findRound(p.Reply, p.Round); x != nil {
-			x.Done, x.Finish, x.Usage, x.Error, x.MS, x.FirstMS = true, string(p.FinishReason), p.Usage, p.Error, p.MS, p.FirstMS
+			x.finish(p)
 			_, r := c.Reply(p.Reply)
 			r.Resumed = 0
 		}

@@ -99,6 +99,28 @@ func (r *Reply) round(n int) *Round {
 	return nil
 }
 
+// With gives a copy of the reply as it will be after a round.finished among
+// events that are not yet appended, for who appends more beside them.
+func (r *Reply) With(pending ...events.Payload) *Reply {
+	out := *r
+	out.Rounds = slices.Clone(r.Rounds)
+	for _, p := range pending {
+		end, ok := p.(events.RoundFinished)
+		i := slices.IndexFunc(out.Rounds, func(x *Round) bool { return ok && x.N == end.Round && !x.Superseded })
+		if i >= 0 {
+			x := *out.Rounds[i]
+			x.finish(end)
+			out.Rounds[i] = &x
+		}
+	}
+	return &out
+}
+
+// finish is the end of the round's request.
+func (x *Round) finish(p events.RoundFinished) {
+	x.Done, x.Finish, x.Usage, x.Error, x.MS, x.FirstMS = true, string(p.FinishReason), p.Usage, p.Error, p.MS, p.FirstMS
+}
+
 // Round is one request and what came of it.
 type Round struct {
 	N          int                `json:"n"`
