@@ -177,7 +177,7 @@ func sameEvents(t *testing.T, who string, got []event, want []events.Envelope) {
 // TestAFollowerThatStopsReading is dropped, and costs nobody anything: the reply
 // goes on to its end and another follower has all of it (F26, F27).
 func TestAFollowerThatStopsReading(t *testing.T) {
-	const pieces = 300
+	const pieces = 150
 	stalled := make(chan struct{})
 	e := newEndpoint(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		says(w, "go. ")
