@@ -48,14 +48,13 @@ type part struct {
 
 // request is one append on its way through the appender.
 type request struct {
-	batch   *events.Batch
-	parts   []part
-	size    int
-	urgent  bool // the recorded head is synced with it
-	outcome []byte
-	result  events.Result
-	err     error
-	done    chan struct{}
+	batch  *events.Batch
+	parts  []part
+	size   int
+	urgent bool // the recorded head is synced with it
+	result events.Result
+	err    error
+	done   chan struct{}
 }
 
 // prepare checks a batch and does all the work that needs no place in the log:

@@ -25,10 +25,6 @@ type frontier struct {
 	roots []tlog.Hash
 }
 
-func (f *frontier) clone() frontier {
-	return frontier{size: f.size, roots: append(make([]tlog.Hash, 0, 64), f.roots...)}
-}
-
 // add puts one leaf to the right. For each inner node of storedLevel or above
 // that this completes, put is called. O(1) hashes amortised.
 func (f *frontier) add(leaf tlog.Hash, put func(level int, n int64, h tlog.Hash)) {
