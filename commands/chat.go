@@ -195,7 +195,7 @@ func patchChat(t *transcript.Chat, cmd PatchChat, model *ModelView) ([]events.Pa
 
 // DeleteChat stops a running reply and ends the chat.
 func (s *Service) DeleteChat(ctx context.Context, c Caller, chat string) (events.Result, error) {
-	if err := s.stopLoop(ctx, c.User, chat); err != nil {
+	if _, err := s.stopLoop(ctx, c.User, chat); err != nil {
 		return events.Result{}, err
 	}
 	_, res, err := onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, struct{}, error) {

@@ -174,35 +174,39 @@ func mustBeIdle(t *transcript.Chat) error {
 	return nil
 }
 
-// Stop ends the running reply of a chat; without one it does nothing.
+// Stop ends the running reply of a chat; without one it does nothing. The reply
+// to a queued turn that was delivered meanwhile goes on.
 func (s *Service) Stop(ctx context.Context, c Caller, chat string) (events.Result, error) {
-	if err := s.stopLoop(ctx, c.User, chat); err != nil {
+	reply, err := s.stopLoop(ctx, c.User, chat)
+	if err != nil {
 		return events.Result{}, err
 	}
 	_, res, err := onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, struct{}, error) {
+		if r := t.Open(); r == nil || r.ID != reply {
+			return nil, struct{}{}, nil
+		}
 		return endOpen(t, "stopped", s.Now()), struct{}{}, nil
 	})
 	return res, err
 }
 
 // stopLoop lets the loop that streams the open reply end it, so that what
-// arrived and was not yet appended is kept. When no loop has it the caller's
-// own append ends it.
-func (s *Service) stopLoop(ctx context.Context, user, chat string) error {
-	var reply string
-	err := s.ViewChat(ctx, user, chat, func(t *transcript.Chat) error {
+// arrived and was not yet appended is kept, and gives that reply, "" for none.
+// When no loop has it the caller's own append ends it.
+func (s *Service) stopLoop(ctx context.Context, user, chat string) (reply string, err error) {
+	err = s.ViewChat(ctx, user, chat, func(t *transcript.Chat) error {
 		if r := t.Open(); r != nil {
 			reply = r.ID
 		}
 		return nil
 	})
 	if err != nil || reply == "" || s.Stopper == nil {
-		return err
+		return reply, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 700*time.Millisecond) // GEN-4: within a second
 	defer cancel()
 	s.Stopper.StopReply(ctx, reply)
-	return nil
+	return reply, nil
 }
 
 // endOpen gives the payloads that end an open reply from outside the loop.
