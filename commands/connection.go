@@ -167,19 +167,29 @@ func (s *Service) KnownSecrets(ctx context.Context) ([]string, error) {
 
 // RefreshConnection asks an endpoint for its models and records what is new and
 // what is gone. An endpoint that is down is recorded too: the trouble comes back
-// as text, not as an error.
+// as text, not as an error. ErrConflict when the address was changed meanwhile.
 func (s *Service) RefreshConnection(ctx context.Context, c Caller, id string) (trouble string, err error) {
 	c.Key = ""
-	found, err := s.CheckConnection(ctx, id)
-	if errors.Is(err, events.ErrNotFound) {
+	asked, err := s.Connection(ctx, id)
+	if err != nil {
 		return "", err
 	}
-	if err != nil {
+	found, err := s.CheckConnection(ctx, id)
+	switch {
+	case ctx.Err() != nil: // who asked went away, which is no trouble of the endpoint
+		return "", ctx.Err()
+	case errors.Is(err, events.ErrNotFound):
+		return "", err
+	case err != nil:
 		trouble = clip(err.Error(), 500)
 	}
 	_, _, err = onInstance(ctx, s, c, func(in *Instance) ([]events.Payload, []events.Put, struct{}, error) {
-		if _, ok := in.Connections[id]; !ok {
+		now, ok := in.Connections[id]
+		if !ok {
 			return nil, nil, struct{}{}, fmt.Errorf("connection: %w", events.ErrNotFound)
+		}
+		if now.State.BaseURL != asked.State.BaseURL {
+			return nil, nil, struct{}{}, fmt.Errorf("the address was changed while its models were read; try again: %w", events.ErrConflict)
 		}
 		return refresh(in, id, found, trouble, s.NewID), nil, struct{}{}, nil
 	})
