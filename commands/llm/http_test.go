@@ -95,7 +95,9 @@ func TestTroubleEnds(t *testing.T) {
 		}, KindHTTP, "bad", ""},
 		{"redirect without a place", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, KindHTTP, "304", ""},
 		{"redirect that drops the body", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }, KindHTTP, "/login", ""},
-		{"redirect in a circle", Endpoint{}, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect) }, KindHTTP, "circle", ""},
+		{"redirect in a circle", Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		}, KindHTTP, "circle", ""},
 		{"long error body", Endpoint{}, func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(500)
 			write(w, strings.Repeat("blah\x00\n", 1<<20))
@@ -301,13 +303,18 @@ func TestKeyStaysHome(t *testing.T) {
 			w.WriteHeader(401)
 			write(w, `{"error":{"message":"bad `+r.Header.Get("Authorization")+`","code":"`+key+`"}}`)
 		},
-		"echo in text":     func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, "bad "+key) },
-		"echo that is cut": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, strings.Repeat("x", maxMessage-120)+" "+key) },
+		"echo in text": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); write(w, "bad "+key) },
+		"echo that is cut": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(500)
+			write(w, strings.Repeat("x", maxMessage-120)+" "+key)
+		},
 		"echo in a page":   func(w http.ResponseWriter, r *http.Request) { write(w, "<title>"+key+"</title>") },
 		"echo in a stream": func(w http.ResponseWriter, r *http.Request) { write(w, "data: {\"error\":\""+key+"\"}\n\n") },
 		"echo as garbage":  func(w http.ResponseWriter, r *http.Request) { write(w, "data: "+key+"\n\n") },
-		"redirect 307":     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, http.StatusTemporaryRedirect) },
-		"redirect 302":     func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, http.StatusFound) },
+		"redirect 307": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+"/"+key, http.StatusTemporaryRedirect)
+		},
+		"redirect 302": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/"+key, http.StatusFound) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sent atomic.Value
