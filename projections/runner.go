@@ -213,6 +213,13 @@ func (r *Runner) Position() events.Position {
 	return r.at
 }
 
+// Failed says why Run has ended, nil while it has not.
+func (r *Runner) Failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
 // Await returns when all projections have applied a position, so that a handler
 // reads what it wrote. The error is ctx's, Run's, or ErrClosed after Run ended.
 func (r *Runner) Await(ctx context.Context, p events.Position) error {

@@ -122,11 +122,16 @@ func (h *house) readOnly() string {
 	return ""
 }
 
+// ready says why the server cannot do all of its work: it takes none, answers
+// nothing, or its lists have stopped.
 func (h *house) ready(context.Context) error {
 	if why := h.readOnly(); why != "" {
 		return fmt.Errorf("%s: %w", why, events.ErrReadOnly)
 	}
-	return nil
+	if err := h.set.Failed(); err != nil {
+		return fmt.Errorf("the projections have stopped: %w", err)
+	}
+	return h.reactors.stopped()
 }
 
 func newMetrics(a *app) *prometheus.Registry {

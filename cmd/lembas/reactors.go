@@ -18,7 +18,8 @@ import (
 // reactors are the handlers that events set off. Each is a durable consumer
 // group, so a crash redelivers what was not acknowledged.
 type reactors struct {
-	router *message.Router
+	router   *message.Router
+	handlers map[string]*message.Handler // by group
 }
 
 // startReactors begins to answer replies and to title chats. The loop's handler
@@ -30,6 +31,7 @@ func startReactors(ctx context.Context, a *app) (*reactors, error) {
 		return nil, err
 	}
 	b := bus.New(a.log, a.logger)
+	handlers := map[string]*message.Handler{}
 	for _, r := range []struct {
 		group, topic string
 		handle       func(context.Context, *events.Envelope) error
@@ -41,7 +43,7 @@ func startReactors(ctx context.Context, a *app) (*reactors, error) {
 		if err != nil {
 			return nil, err
 		}
-		router.AddConsumerHandler(r.group, r.topic, sub, func(msg *message.Message) error {
+		handlers[r.group] = router.AddConsumerHandler(r.group, r.topic, sub, func(msg *message.Message) error {
 			var env events.Envelope
 			if err := json.Unmarshal(msg.Payload, &env); err != nil {
 				return fmt.Errorf("%s: %w", r.group, err)
@@ -53,12 +55,25 @@ func startReactors(ctx context.Context, a *app) (*reactors, error) {
 	go func() { ended <- router.Run(ctx) }() // ends with ctx or close
 	select {
 	case <-router.Running():
-		return &reactors{router: router}, nil
+		return &reactors{router: router, handlers: handlers}, nil
 	case err := <-ended: // a subscription could not begin
 		return nil, fmt.Errorf("starting what answers: %w", errors.Join(err, ctx.Err()))
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// stopped is an error when one has ended, as it does when the log cannot be
+// read; the server then takes messages and answers none.
+func (r *reactors) stopped() error {
+	for group, h := range r.handlers {
+		select {
+		case <-h.Stopped():
+			return fmt.Errorf("the reactor %s has stopped: %w", group, events.ErrClosed)
+		default:
+		}
+	}
+	return nil
 }
 
 // close lets handlers return without acknowledgement.
