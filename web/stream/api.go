@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"lembas/events"
@@ -18,11 +19,19 @@ const maxChats = 64
 // batch is how many bytes of events are written at once.
 const batch = 32 << 10
 
-// source is one stream that an API client follows.
+// source is one stream that an API client follows, or, without a name, what of
+// the whole log it is shown.
 type source struct {
 	stream string
-	at     events.Position   // the last event that was sent, or need not be
-	shown  func(string) bool // by type; nil is all
+	at     events.Position             // the last event that was sent, or need not be
+	shown  func(*events.Envelope) bool // nil is all
+}
+
+func (s *source) read(ctx context.Context, log events.Log) iter.Seq2[events.Envelope, error] {
+	if s.stream == "" {
+		return log.Read(ctx, s.at)
+	}
+	return log.ReadStream(ctx, s.stream, s.at)
 }
 
 // ChatEvents is GET /api/v1/chats/{id}/events: the chat's events after a
@@ -48,19 +57,19 @@ func (h *Hub) ChatEvents(w http.ResponseWriter, r *http.Request) error {
 	return h.events(w, r, src, reason)
 }
 
-// Events is GET /api/v1/events: the caller's own stream and any of their chats,
-// on one connection and in the order of the log.
+// Events is GET /api/v1/events: what concerns the caller, and all of any of
+// their chats, on one connection and in the order of the log.
 func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.User(r)
 	if err != nil {
 		return err
 	}
 	at, _, reason := position(r, h.Log)
-	src := []*source{{stream: events.UserStream(id.User.ID), at: at, shown: ownEvents}}
 	chats, err := askedChats(r)
 	if err != nil {
 		return err
 	}
+	src := []*source{{at: at, shown: h.concerns(r.Context(), id.User.ID, chats)}}
 	for _, chat := range chats {
 		if err := h.owned(r.Context(), id.User.ID, chat); err != nil {
 			return err
@@ -70,10 +79,50 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	return h.events(w, r, src, reason)
 }
 
-// ownEvents are the events of a person's stream that are theirs to follow: how
-// they sign in is not for every token.
-func ownEvents(typ string) bool {
-	return typ == "chat.seen" || typ == "user.preferences_changed" || strings.HasPrefix(typ, "folder.")
+// concerns says of an event whether a person is told of it whatever chats they
+// follow: of their own stream what is theirs to follow (how they sign in is not
+// for every token), of each of their chats what changes its row in a list. All
+// of the followed chats comes by itself.
+func (h *Hub) concerns(ctx context.Context, user string, followed []string) func(*events.Envelope) bool {
+	own, mine := events.UserStream(user), h.ownership(ctx, user)
+	return func(e *events.Envelope) bool {
+		if e.Stream == own {
+			return e.Type == "chat.seen" || e.Type == "user.preferences_changed" || strings.HasPrefix(e.Type, "folder.")
+		}
+		chat, is := strings.CutPrefix(e.Stream, "chat/")
+		return is && onRow(e.Type) && !slices.Contains(followed, chat) && mine(chat, e)
+	}
+}
+
+// ownership says whose the chat of an event is, and remembers it for a
+// connection: a reader from the log's beginning passes every chat there is.
+func (h *Hub) ownership(ctx context.Context, user string) func(chat string, e *events.Envelope) bool {
+	known := map[string]bool{}
+	return func(chat string, e *events.Envelope) bool {
+		if is, ok := known[chat]; ok {
+			return is
+		}
+		owner := ""
+		if p, err := events.Decode(e); err == nil {
+			if made, ok := p.(events.ChatCreated); ok {
+				owner = made.Owner
+			}
+		}
+		if owner == "" && h.Chats.WithChat(ctx, chat, func(c *transcript.Chat) error { owner = c.Owner; return nil }) != nil {
+			return false // a chat that cannot be read is nobody's, for now
+		}
+		known[chat] = owner == user
+		return known[chat]
+	}
+}
+
+// onRow are the types that make, name, move, mark or take away a chat's row.
+func onRow(typ string) bool {
+	switch typ {
+	case "chat.created", "chat.renamed", "chat.moved", "chat.deleted", "reply.finished":
+		return true
+	}
+	return strings.HasPrefix(typ, "consent.")
 }
 
 // askedChats reads the chats of a request, each once.
@@ -170,8 +219,8 @@ func (l *line) follow(src []*source) error {
 	}
 }
 
-// send writes the events of the sources up to a position. A deleted chat ends
-// the stream.
+// send writes the events of the sources up to a position. The deletion of a
+// chat that is followed ends the stream.
 func (l *line) send(src []*source, head events.Position) error {
 	buf := make([]byte, 0, 512)
 	var gone bool
@@ -180,7 +229,8 @@ func (l *line) send(src []*source, head events.Position) error {
 			return err
 		}
 		buf = appendEvent(buf, cursor(l.hub.Log.Epoch(), e.Position), e.Type, e.AppendJSON(nil))
-		if gone = e.Type == (events.ChatDeleted{}).EventType(); gone || len(buf) >= batch {
+		gone = e.Type == (events.ChatDeleted{}).EventType() && slices.ContainsFunc(src, func(s *source) bool { return s.stream == e.Stream })
+		if gone || len(buf) >= batch {
 			if err := l.sendChecked(buf); err != nil {
 				return err
 			}
@@ -227,11 +277,17 @@ func (l *line) wait(src []*source, head events.Position) error {
 // waitOnce returns when a source has more. For several it wakes with every
 // event of the log and looks at where each of the streams stands.
 func (l *line) waitOnce(ctx context.Context, src []*source, head *events.Position) error {
-	if len(src) == 1 {
+	if len(src) == 1 && src[0].stream != "" {
 		return l.hub.Log.WaitStream(ctx, src[0].stream, src[0].at)
 	}
 	for {
 		for _, s := range src {
+			if s.stream == "" {
+				if l.hub.Log.Head() > s.at {
+					return nil
+				}
+				continue
+			}
 			st, err := l.hub.Log.Stream(ctx, s.stream)
 			if err != nil || st.Last > s.at {
 				return err
@@ -250,7 +306,7 @@ func merged(ctx context.Context, log events.Log, src []*source, head events.Posi
 	return func(yield func(events.Envelope, error) bool) {
 		heads := make([]pulled, len(src))
 		for i, s := range src {
-			next, stop := iter.Pull2(log.ReadStream(ctx, s.stream, s.at))
+			next, stop := iter.Pull2(s.read(ctx, log))
 			defer stop()
 			heads[i] = pulled{next: next}
 			heads[i].pull()
@@ -272,7 +328,7 @@ func merged(ctx context.Context, log events.Log, src []*source, head events.Posi
 			if p.err == nil {
 				s.at = p.e.Position
 			}
-			if (p.err != nil || s.shown == nil || s.shown(p.e.Type)) && !yield(p.e, p.err) {
+			if (p.err != nil || s.shown == nil || s.shown(&p.e)) && !yield(p.e, p.err) {
 				return
 			}
 			if p.err != nil {

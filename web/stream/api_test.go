@@ -70,12 +70,15 @@ func TestFollowersThatDropSeeEveryEventOnce(t *testing.T) {
 }
 
 // TestEventsOfSeveralStreams: the person's own stream and two chats, in the
-// order of the log, without what is private in it.
+// order of the log, without what is private in it, and of the other chats what
+// changes their rows, of nobody else's anything.
 func TestEventsOfSeveralStreams(t *testing.T) {
 	h := newHouse(t, Options{})
 	ann := h.human("ann")
 	a, b := h.chat(ann, "a"), h.chat(ann, "b")
-	h.chat(ann, "not followed")
+	other := h.chat(ann, "not followed")
+	bob := h.human("bob")
+	foreign := h.chat(bob, "not ann's")
 	name := "Folder"
 	_, _, err := h.CreateFolder(t.Context(), ann.Caller, commands.PatchFolder{Name: &name})
 	h.ok(err)
@@ -83,7 +86,7 @@ func TestEventsOfSeveralStreams(t *testing.T) {
 	defer c.close()
 	var got []string
 	var last events.Position
-	for len(got) < 7 {
+	for len(got) < 8 {
 		m, ok := c.next()
 		if !ok {
 			t.Fatal("the stream ended")
@@ -97,12 +100,35 @@ func TestEventsOfSeveralStreams(t *testing.T) {
 		last = at(m.id)
 		got = append(got, m.event)
 	}
-	if want := "chat.created message.submitted reply.requested chat.created message.submitted reply.requested folder.created"; strings.Join(got, " ") != want {
+	if want := "chat.created message.submitted reply.requested chat.created message.submitted reply.requested chat.created folder.created"; strings.Join(got, " ") != want {
 		t.Errorf("got %v", got)
 	}
 	h.chunk(b, "later")
 	if m := c.until("reply.chunk"); !strings.Contains(m.data, `"text":"later"`) {
 		t.Errorf("got %s", m.data)
+	}
+	h.chunk(other, "not for this stream")
+	title := "Renamed"
+	_, err = h.PatchChat(t.Context(), bob.Caller, foreign.Chat, commands.PatchChat{Title: &title})
+	h.ok(err)
+	_, err = h.PatchChat(t.Context(), ann.Caller, other.Chat, commands.PatchChat{Title: &title})
+	h.ok(err)
+	_, err = h.DeleteChat(t.Context(), ann.Caller, other.Chat)
+	h.ok(err)
+	h.chunk(b, "last") // the deletion of a chat that is not followed ends nothing
+	got = nil
+	for len(got) < 4 {
+		if m, ok := c.next(); !ok {
+			t.Fatal("the stream ended")
+		} else if m.id != "" {
+			got = append(got, m.event)
+			if strings.Contains(m.data, foreign.Chat) {
+				t.Errorf("another person's %s", m.data)
+			}
+		}
+	}
+	if want := "chat.renamed reply.finished chat.deleted reply.chunk"; strings.Join(got, " ") != want {
+		t.Errorf("then %v", got)
 	}
 }
 
