@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -300,4 +299,3 @@ func frameOf(t testing.TB, m message) (chat string, ops []Op) {
 	return f.Chat, f.Ops
 }
 
-func drain(c *client) { _, _ = io.Copy(io.Discard, c.resp.Body) }
