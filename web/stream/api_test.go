@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -300,6 +301,21 @@ func TestNoNewStreamsAfterTheEnd(t *testing.T) {
 			t.Errorf("%s: %d", path, c.resp.StatusCode)
 		}
 		c.close()
+	}
+}
+
+// TestNoFeedBeginsAfterTheEnd: a request that was let in just before the end
+// gets a feed that has failed, and no goroutine that nobody waits for.
+func TestNoFeedBeginsAfterTheEnd(t *testing.T) {
+	h := newHouse(t, Options{})
+	made := h.chat(h.human("ann"), "hello")
+	h.hub.Close()
+	f := h.hub.enter(made.Chat)
+	defer h.hub.leave(f)
+	<-f.ready
+	<-f.done
+	if !errors.Is(f.failed, events.ErrClosed) {
+		t.Errorf("got %v", f.failed)
 	}
 }
 

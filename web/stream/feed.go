@@ -37,7 +37,8 @@ type feed struct {
 	shown    time.Time      // of the last frame that brought text
 }
 
-// enter gives the chat's feed, which stays at least until leave.
+// enter gives the chat's feed, which stays at least until leave. After Close it
+// is one that has failed already.
 func (h *Hub) enter(chat string) *feed {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,8 +47,14 @@ func (h *Hub) enter(chat string) *feed {
 		ctx, cancel := context.WithCancel(h.ctx)
 		f = &feed{hub: h, chat: chat, stream: events.ChatStream(chat), cancel: cancel,
 			ready: make(chan struct{}), done: make(chan struct{}), texts: newGrowing(h.Views.Markdown())}
-		h.feeds[chat] = f
-		h.work.Go(func() { f.run(ctx) })
+		if h.ctx.Err() != nil { // Close may be waiting already, and waits for no more
+			f.failed = events.ErrClosed
+			close(f.ready)
+			close(f.done)
+		} else {
+			h.feeds[chat] = f
+			h.work.Go(func() { f.run(ctx) })
+		}
 	}
 	f.followers++
 	if f.timer != nil {

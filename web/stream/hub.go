@@ -97,7 +97,9 @@ func (h *Hub) Open() {
 // goroutines. Call it before the HTTP server's Shutdown, which waits for
 // handlers.
 func (h *Hub) Close() {
+	h.mu.Lock() // a feed begins before this, or not at all
 	h.cancel()
+	h.mu.Unlock()
 	h.work.Wait()
 }
 
