@@ -298,4 +298,3 @@ func frameOf(t testing.TB, m message) (chat string, ops []Op) {
 	}
 	return f.Chat, f.Ops
 }
-
