@@ -42,11 +42,11 @@ func (c *cache[S]) view(ctx context.Context, stream string, fn func(*S, events.P
 		e.state = new(S)
 	}
 	for env, err := range c.log.ReadStream(ctx, stream, e.position) {
-		if err == nil {
-			err = c.apply(e.state, &env)
-		}
 		if err != nil {
-			e.state, e.position = nil, 0 // half a fold is worse than none
+			return err // what was applied stands: a reader who left costs the next one nothing
+		}
+		if err := c.apply(e.state, &env); err != nil {
+			e.state, e.position = nil, 0 // half an event is worse than none
 			return err
 		}
 		e.position = env.Position
