@@ -37,8 +37,16 @@ func (p *tab) menu(row, act string) {
 	x, y := p.middle(row)
 	p.hover(x, y)
 	p.click(row + ` [data-menu]`)
-	p.until(`document.querySelector('.menu:popover-open')`)
-	p.click(`.menu:popover-open [data-act=` + act + `]`)
+	p.until(`document.querySelector('.menu:popover-open[data-placed]')`)
+	p.click(`.menu:popover-open[data-placed] [data-act=` + act + `]`)
+}
+
+// headMenu takes an action of the menu of the chat that is shown.
+func (p *tab) headMenu(act string) {
+	p.t.Helper()
+	p.click(`.top [popovertarget=chat-menu]`)
+	p.until(`document.querySelector('#chat-menu:popover-open[data-placed]')`)
+	p.click(`#chat-menu [data-act=` + act + `]`)
 }
 
 // answer fills in the dialog that is open.
@@ -121,8 +129,7 @@ func moveChat(t *testing.T, w *world) {
 	for _, tab := range []*tab{p, q} {
 		tab.until(`document.querySelector('#f-` + folder + ` #c-` + chat + `')`)
 	}
-	p.click(`.top [popovertarget=chat-menu]`)
-	p.click(`#chat-menu [data-act=move-chat]`)
+	p.headMenu("move-chat")
 	p.until(`document.querySelector('#ask :checked').value === '` + folder + `'`) // where it is
 	p.press(kb.Escape)
 	p.drag("#c-"+other+" .row-title", "#f-"+folder+" > summary .row-title")
@@ -155,12 +162,12 @@ func pinChat(t *testing.T, w *world) {
 	p.menu("#c-"+chat, "pin-chat")
 	p.until(`document.querySelector('[data-group=pinned] #c-` + chat + `')`)
 	p.click(`#c-` + chat + ` [data-menu]`)
-	p.until(`document.querySelector('#chat-menu:popover-open [data-act=pin-chat]').innerText.trim() === 'Unpin'`)
+	p.until(`document.querySelector('#chat-menu:popover-open[data-placed] [data-act=pin-chat]').innerText.trim() === 'Unpin'`)
 	p.click(`#chat-menu [data-act=pin-chat]`)
 	p.until(`document.querySelector('[data-group=date] #c-` + chat + `')`)
 	p.open(w.url + "/chat/" + chat)
 	p.click(`.top [popovertarget=export-menu]`) // beside its button
-	p.until(`document.querySelector('#export-menu:popover-open').getBoundingClientRect().left > innerWidth / 2`)
+	p.until(`document.querySelector('#export-menu:popover-open[data-placed]').getBoundingClientRect().left > innerWidth / 2`)
 }
 
 // unreadAndToast: a reply ends in a chat that nobody looks at.
@@ -192,7 +199,7 @@ func deleteChat(t *testing.T, w *world) {
 	p.live()
 	q.live()
 	p.click(`.top [popovertarget=chat-menu]`)
-	p.until(`document.querySelector('#chat-menu:popover-open')`)
+	p.until(`document.querySelector('#chat-menu:popover-open[data-placed]')`)
 	p.shot("menu-chat")
 	p.click(`#chat-menu [data-act=delete-chat]`)
 	p.until(`document.querySelector('#ask').open && document.activeElement.value === 'cancel'`)

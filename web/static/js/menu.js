@@ -17,8 +17,9 @@ document.addEventListener('click', e => {
 
 document.addEventListener('toggle', e => {
   const menu = e.target
-  if (!menu.matches?.('[popover]') || !opener?.isConnected || opener.getAttribute('popovertarget') !== menu.id) return
-  if (e.newState !== 'open') return
+  if (!menu.matches?.('[popover]')) return
+  menu.toggleAttribute('data-placed', e.newState === 'open') // until then it is not shown
+  if (e.newState !== 'open' || !opener?.isConnected || opener.getAttribute('popovertarget') !== menu.id) return
   place(menu, opener.getBoundingClientRect())
   items(menu)[0]?.focus()
 }, true)
