@@ -18,6 +18,10 @@ const (
 	maxKey         = 4096
 )
 
+// MinSecret is the shortest key, in bytes, that is looked for in what an endpoint
+// sends: a shorter one ("none", "ollama") stands in ordinary text and names.
+const MinSecret = 8
+
 func connectionKeyName(id string) string { return "connection/" + id + "/key" }
 
 // PatchConnection is what an administrator sets on a connection; nil is
@@ -140,7 +144,7 @@ func (s *Service) CheckConnection(ctx context.Context, id string) ([]Discovered,
 		return nil, err
 	}
 	found, err := s.Discover(ctx, c.State.BaseURL, key)
-	if key != "" { // an endpoint that makes the key a name must not bring it into the log
+	if len(key) >= MinSecret { // an endpoint that makes the key a name must not bring it into the log
 		found = slices.DeleteFunc(found, func(d Discovered) bool { return strings.Contains(d.Name, key) })
 	}
 	return found, err

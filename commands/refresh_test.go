@@ -50,3 +50,21 @@ func TestARefreshOfAnAddressThatMoved(t *testing.T) {
 		}
 	}
 }
+
+// TestAShortKeyHidesNoModel: a key that is a word takes no models away whose
+// names have it; a real one does.
+func TestAShortKeyHidesNoModel(t *testing.T) {
+	h := newHouse(t)
+	ann := h.register(t, "ann@example.test")
+	id := h.connect(t, ann)
+	for key, want := range map[string]int{"ollama": 2, "sk-0123456789": 1} {
+		_, err := h.ChangeConnection(t.Context(), ann, id, PatchConnection{APIKey: &key})
+		check(t, err)
+		h.found = []Discovered{{Name: "ollama/small"}, {Name: "x-" + key}}
+		found, err := h.CheckConnection(t.Context(), id)
+		check(t, err)
+		if len(found) != want {
+			t.Errorf("with the key %q there are %d models, want %d", key, len(found), want)
+		}
+	}
+}

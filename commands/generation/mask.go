@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lembas/commands"
 	"lembas/commands/llm"
 	"lembas/events"
 )
@@ -14,12 +15,10 @@ import (
 // an error, where commands/llm hides the key of its own call, nor in what a
 // model says. The known secrets are the keys of all connections. Only the value
 // as it was entered is recognised; a model that spells it backwards gets through.
-const (
-	// minSecret is the shortest value that is masked, in bytes: a shorter one
-	// ("test") would tear holes into ordinary text.
-	minSecret = 8
-	masked    = "***"
-)
+
+// masked stands where a secret stood; those shorter than commands.MinSecret are
+// left, because they would tear holes into ordinary text.
+const masked = "***"
 
 // mask hides secrets. The longest comes first, so that one that begins with
 // another is hidden whole. The zero value hides nothing.
@@ -32,7 +31,7 @@ func (l *Loop) secrets(ctx context.Context) mask {
 	if err != nil {
 		l.Logger.Error("reading the keys that must not enter the log", "err", err)
 	}
-	keys = slices.DeleteFunc(keys, func(k string) bool { return len(k) < minSecret })
+	keys = slices.DeleteFunc(keys, func(k string) bool { return len(k) < commands.MinSecret })
 	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(keys)
 }
