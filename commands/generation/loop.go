@@ -104,7 +104,7 @@ func (l *Loop) Handle(ctx context.Context, env *events.Envelope) error {
 		return errRunning // not nil: an acknowledgement before its end would lose it in a crash
 	}
 	defer l.leave(r)
-	err = r.answer(ctx)
+	err = r.contained(ctx)
 	if conflict := new(events.ConflictError); errors.As(err, &conflict) {
 		return nil // the reply was ended from outside
 	}
@@ -228,6 +228,7 @@ func (r *run) answer(ctx context.Context) error {
 	} else if done, err := r.resume(s, target); done || err != nil {
 		return err
 	}
+	defer r.watch(ctx, target)()
 	ctx, stop := context.WithTimeoutCause(ctx, target.wallClock, errWallTime)
 	defer stop()
 	return r.rounds(ctx, target)
@@ -295,6 +296,8 @@ func (r *run) cut(cause error, t *target, before ...events.Payload) error {
 	switch {
 	case errors.Is(cause, errStopped):
 		return r.finish(events.Stopped, "stopped", nil, t.model.State.ContextLength, before...)
+	case errors.Is(cause, errDisabled):
+		return r.finish(events.Stopped, "disabled", nil, t.model.State.ContextLength, before...)
 	case errors.Is(cause, errOutput):
 		return r.overBudget("limits.output_tokens", int64(t.maxOutput), cause, t, before...)
 	case errors.Is(cause, errWallTime):

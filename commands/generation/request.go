@@ -16,6 +16,7 @@ import (
 
 // target is whom a reply asks and within which limits.
 type target struct {
+	owner      string
 	model      commands.ModelView
 	connection commands.ConnectionView
 	endpoint   *llm.Endpoint
@@ -72,12 +73,16 @@ func (r *run) target(ctx context.Context) (*target, error) {
 		r.loop.Logger.Error("reading a connection's key", "connection", c.ID, "err", err)
 		return nil, sentence("The key of this model's connection cannot be read. An administrator has to enter it again.")
 	}
+	owner, err := r.owner(ctx)
+	if err != nil {
+		return nil, err
+	}
 	set, err := s.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	idle := time.Duration(set.Int("limits.stream_idle")) * time.Second
-	return &target{model: m, connection: c,
+	return &target{owner: owner, model: m, connection: c,
 		endpoint: &llm.Endpoint{BaseURL: c.State.BaseURL, APIKey: key, HTTP: r.loop.HTTP, Retry: r.loop.Retry,
 			IdleTimeout: idle, FirstByteTimeout: max(idle, 5*time.Minute)},
 		wallClock: time.Duration(set.Int("limits.wall_clock")) * time.Second,

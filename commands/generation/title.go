@@ -3,6 +3,7 @@ package generation
 import (
 	"context"
 	"encoding/json"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -23,6 +24,11 @@ const (
 // reply.finished; a failure leaves the trimmed first prompt. The error is that
 // of a process that goes down: then the redelivery asks again.
 func (l *Loop) Title(ctx context.Context, env *events.Envelope) error {
+	defer func() {
+		if p := recover(); p != nil { // or it would be asked for without end
+			l.Logger.Error("titling a chat panicked", "chat", env.Stream, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
 	p, err := events.Decode(env)
 	if err != nil {
 		return nil
