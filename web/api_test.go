@@ -203,7 +203,7 @@ func TestPatchChat(t *testing.T) {
 	}
 	for body, field := range map[string]string{`{"title":""}`: "title", `{"title":null}`: "title", `{"folder_id":"none"}`: "folder_id",
 		`{"model":"none"}`: "model", `{"effort":"huge"}`: "effort", `{"mode":"auto"}`: "mode", `{"scope":{}}`: "scope", `{"allow":[]}`: "allow",
-		`{"Title":"x"}`: "Title", `{"owner":"x"}`: "owner", `{"title":"x","title":"y"}`: "title", `{"pinned":"yes"}`: "pinned"} {
+		`{"Title":"x"}`: "Title", `{"owner_id":"x"}`: "owner_id", `{"title":"x","title":"y"}`: "title", `{"pinned":"yes"}`: "pinned"} {
 		if a := w.do(w.ann, "PATCH", path, body); a.status != 422 || a.fields(t)[0] != field {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
@@ -358,7 +358,7 @@ func TestListsPage(t *testing.T) {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
 		}
 	}
-	if a := w.do(w.root, "GET", "/api/v1/interactions", nil); strings.TrimSpace(string(a.body)) != `{"items":[]}` {
+	if a := w.do(w.root, "GET", "/api/v1/interactions", nil); strings.TrimSpace(string(a.body)) != `[]` {
 		t.Errorf("an empty list: %s", a.body)
 	}
 }

@@ -330,9 +330,16 @@ var here = map[string]func(*testing.T){
 	"id46": func(t *testing.T) { refused(t, "GET", "/admin/agents", "bob", 404) },
 	"id47": func(t *testing.T) { refused(t, "GET", "/admin/models/bulk", "bob", 404) },
 	"id48": func(t *testing.T) { refused(t, "GET", "/api/admin/audit/verify", "bob", 404) },
-	"id50": func(t *testing.T) { // mass assignment: refused, and named
+	"id50": func(t *testing.T) { // mass assignment: whose it is is ignored, what is unknown is named
 		w := newWorld(t)
-		for _, member := range []string{"user_id", "owner", "Owner"} {
+		for _, member := range []string{"user_id", "owner"} {
+			a := w.do(w.ann, "PATCH", w.fill("/api/v1/chats/$chat"), `{"title":"`+member+`","`+member+`":"`+w.bob.id+`"}`)
+			var got struct{ Title string }
+			if a.json(t, &got); a.status != 200 || got.Title != member {
+				t.Errorf("%s: %d %s", member, a.status, a.body)
+			}
+		}
+		for _, member := range []string{"Owner", "owner_id"} {
 			if a := w.do(w.ann, "PATCH", w.fill("/api/v1/chats/$chat"), `{"`+member+`":"`+w.bob.id+`"}`); a.status != 422 || a.fields(t)[0] != member {
 				t.Errorf("%s: %d %s", member, a.status, a.body)
 			}

@@ -51,7 +51,7 @@ var faultTests = map[string][]string{
 	"F42": {"cmd/lembas TestTheSameSubmissionTwice", "web TestIdempotencyKey"},
 	"F43": {"not: approval cards come with tools"}, "F44": {"not: approval cards come with tools"},
 	"F45": {"cmd/lembas TestDeletingAChatEndsItsReply", "cmd/lembas TestStreamsEndWithTheRight",
-		"not: a reply that is running when its person or its connection is disabled goes on to its end; shells come later"},
+		"commands/generation TestAReplyEndsWhenItsPersonOrModelIsSwitchedOff", "not: shells come later"},
 	"F46": {"events/store TestNewerTypesThatPermit", "events/store TestImportedEventsStayAsTheyWere", "cmd/lembas TestALogFromTheFutureThatCouldPermit"},
 	"F47": {"events/store TestGoldenLogs"}, "F48": {"events/store TestVerifyNamesTheFirstBadPosition"},
 	"F49": {"events/store TestTailCutByHandIsNoticed"}, "F50": {"not: consents come with tools"},

@@ -172,6 +172,10 @@ type patchChat struct {
 	Kind      request.Optional[any] `json:"kind"`
 	Profile   request.Optional[any] `json:"profile_id"`
 	Directory request.Optional[any] `json:"project_dir"`
+	// Whose the chat is cannot be given: taken and ignored, so that a client may
+	// send back what it was shown (case id50).
+	User  request.Optional[any] `json:"user_id"`
+	Owner request.Optional[any] `json:"owner"`
 }
 
 // fixed refuses a change of what stands since a chat's first message.

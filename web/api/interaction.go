@@ -19,9 +19,10 @@ type waiting struct {
 }
 
 // Interactions lists everything that waits for the caller. Nothing asks yet on
-// this version, so it is empty.
+// this version, so it is empty. It is a bare list, as the contract has it: what
+// waits is never so much that it would be paged.
 func (a *API) Interactions(w http.ResponseWriter, _ *http.Request) error {
-	return request.JSON(w, http.StatusOK, listOf[waiting](nil, ""))
+	return request.JSON(w, http.StatusOK, []waiting{})
 }
 
 // AnswerInteraction answers a card of one chat of the caller. This version asks

@@ -105,7 +105,7 @@ func (a *API) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	cmd := commands.CreateToken{Name: in.Name, Scope: in.Scope}
 	if cmd.Scope == "" {
-		cmd.Scope = events.ScopeWrite
+		cmd.Scope = ownScope(r)
 	}
 	if in.Expires != "" {
 		var err error
@@ -122,6 +122,15 @@ func (a *API) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		out.Expires = &cmd.Expires
 	}
 	return request.JSON(w, http.StatusCreated, out)
+}
+
+// ownScope is what the asker may do now, the default of a token they make.
+func ownScope(r *http.Request) string {
+	who, _ := request.Identity(r.Context())
+	if who.Scope == events.ScopeAdmin && !who.User.Admin {
+		return events.ScopeWrite
+	}
+	return who.Scope
 }
 
 func parseTime(s string) (time.Time, error) {

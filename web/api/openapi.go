@@ -65,7 +65,7 @@ func operations() []operation {
 		{"POST", "/chats/{id}/messages/{mid}/edit", "Change a message that was sent; a new reply follows", person, "", text{}, 202, submitted{}, ""},
 		{"POST", "/chats/{id}/replies/{rid}/regenerate", "Ask for another reply", person, "", nil, 202, submitted{}, ""},
 		{"POST", "/chats/{id}/interactions/{iid}", "Answer a card (none is asked yet)", person, "", nil, 200, map[string]any{}, ""},
-		{"GET", "/interactions", "Everything that waits for the caller", person, "", nil, 200, list[waiting]{}, ""},
+		{"GET", "/interactions", "Everything that waits for the caller", person, "", nil, 200, []waiting{}, ""},
 		{"GET", "/events", "Events of the caller and of chats, live", person, "chat after", nil, 200, nil, "text/event-stream"},
 		{"GET", "/folders", "Own folders", person, paging, nil, 200, list[folder]{}, ""},
 		{"POST", "/folders", "Make a folder", person, "", patchFolder{}, 201, folder{}, ""},
