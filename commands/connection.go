@@ -74,11 +74,7 @@ func (s *Service) ChangeConnection(ctx context.Context, c Caller, id string, cmd
 	return res, err
 }
 
-func sameOrigin(a, b string) bool {
-	x, err1 := url.Parse(a)
-	y, err2 := url.Parse(b)
-	return err1 == nil && err2 == nil && x.Scheme == y.Scheme && x.Host == y.Host
-}
+func sameOrigin(a, b string) bool { return origin(a) == origin(strings.TrimSpace(b)) }
 
 func (s *Service) patchConnection(id string, st events.ConnectionState, cmd PatchConnection) (events.ConnectionState, []events.Put, error) {
 	set(&st.Enabled, cmd.Enabled)
@@ -103,8 +99,36 @@ func (s *Service) patchConnection(id string, st events.ConnectionState, cmd Patc
 		return st, nil, events.Invalid("api_key", "at most %d printable characters", maxKey)
 	}
 	st.HasKey = key != ""
-	put, err := s.Secrets.Seal(connectionKeyName(id), []byte(key))
+	var sealed []byte
+	if st.HasKey {
+		sealed = []byte(origin(st.BaseURL) + "\n" + key)
+	}
+	put, err := s.Secrets.Seal(connectionKeyName(id), sealed)
 	return st, []events.Put{put}, err
+}
+
+// origin is the part of an address that a key belongs to. A key is kept
+// together with it: state and key are two reads, and between them a reply must
+// not send the new key to the old host.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// storedKey gives a connection's key and the origin it is for.
+func (s *Service) storedKey(id string) (belongs, key string, err error) {
+	b, err := s.Secrets.Open(connectionKeyName(id))
+	if err != nil {
+		return "", "", err
+	}
+	belongs, key, ok := strings.Cut(string(b), "\n")
+	if !ok {
+		return "", "", fmt.Errorf("%w: the key of a connection", events.ErrDamaged)
+	}
+	return belongs, key, nil
 }
 
 func checkBaseURL(raw string) error {
@@ -160,7 +184,10 @@ func (s *Service) KnownSecrets(ctx context.Context) ([]string, error) {
 	var out []string
 	var failed error
 	for _, c := range all {
-		key, err := s.ConnectionKey(c)
+		if !c.State.HasKey {
+			continue
+		}
+		_, key, err := s.storedKey(c.ID)
 		failed = errors.Join(failed, err)
 		if key != "" {
 			out = append(out, key)

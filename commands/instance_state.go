@@ -237,6 +237,9 @@ func (s *Service) ConnectionKey(c ConnectionView) (string, error) {
 	if !c.State.HasKey {
 		return "", nil
 	}
-	b, err := s.Secrets.Open(connectionKeyName(c.ID))
-	return string(b), err
+	belongs, key, err := s.storedKey(c.ID)
+	if err == nil && belongs != origin(c.State.BaseURL) {
+		return "", fmt.Errorf("the key is for another address than the connection's: %w", events.ErrConflict)
+	}
+	return key, err
 }

@@ -443,6 +443,17 @@ func TestConnectionsAndTheirModels(t *testing.T) {
 		t.Errorf("an endpoint that is down: %q, %v, %v", trouble, err, names())
 	}
 	elsewhere := "https://evil.example.test/v1"
+	old, err := h.Connection(ctx, id)
+	check(t, err)
+	newKey := "sk-2"
+	_, err = h.ChangeConnection(ctx, ann, id, PatchConnection{BaseURL: &elsewhere, APIKey: &newKey})
+	check(t, err)
+	if key, err := h.ConnectionKey(old); err == nil { // read before the change, used after it
+		t.Errorf("the new key %q would go to the old host", key)
+	}
+	back, oldKey := "http://127.0.0.1:9/v1", "sk-1"
+	_, err = h.ChangeConnection(ctx, ann, id, PatchConnection{BaseURL: &back, APIKey: &oldKey})
+	check(t, err)
 	_, err = h.ChangeConnection(ctx, ann, id, PatchConnection{BaseURL: &elsewhere})
 	wantField(t, err, "api_key")
 	none := ""

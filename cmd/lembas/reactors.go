@@ -22,11 +22,14 @@ type reactors struct {
 	handlers map[string]*message.Handler // by group
 }
 
+// routerTime is how long handlers get to return when the server ends.
+const routerTime = 3 * time.Second
+
 // startReactors begins to answer replies and to title chats. The loop's handler
 // goes through no retry and no poison queue: a retried handler is a round paid
 // twice; what the log says decides what a redelivery does.
 func startReactors(ctx context.Context, a *app) (*reactors, error) {
-	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 8 * time.Second}, watermill.NewSlogLogger(slog.New(quiet{a.logger.Handler()})))
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: routerTime}, watermill.NewSlogLogger(slog.New(quiet{a.logger.Handler()})))
 	if err != nil {
 		return nil, err
 	}

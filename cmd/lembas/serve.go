@@ -29,8 +29,10 @@ type ServeCmd struct {
 	LogFormat      string `help:"text or json." default:"text" env:"LEMBAS_LOG_FORMAT"`
 }
 
-// shutdownTime is how long a graceful end may take (contract.md: ten seconds).
-const shutdownTime = 9 * time.Second
+// shutdownTime is how long requests that are under way get; with the reactors'
+// routerTime and the closing of files a graceful end takes at most the ten
+// seconds of contract.md.
+const shutdownTime = 5 * time.Second
 
 // Run serves until a signal ends ctx; running replies are then left to the next
 // start.

@@ -55,7 +55,7 @@ func (s *Store) spaceError(now time.Time) error {
 
 // checkSpace looks at the disk. Below the mark it gives ErrReadOnly, and the
 // ballast back, so that Pebble can finish what it is at; an eighth above the
-// mark appends are taken again.
+// mark, and the ballast's size when that was given back, appends are taken again.
 func (s *Store) checkSpace() error {
 	if s.o.LowWater <= 0 {
 		return nil
@@ -71,6 +71,9 @@ func (s *Store) checkSpace() error {
 	mark := s.o.LowWater
 	if was != "" {
 		mark += mark / 8
+		if !sp.ballast { // what it gave back is not space that somebody freed
+			mark += s.o.Ballast
+		}
 	}
 	switch {
 	case err != nil:
