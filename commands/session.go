@@ -286,7 +286,7 @@ func revokeAll(u *User, but, reason string) (out []events.Payload) {
 // CreateToken is a new API token.
 type CreateToken struct {
 	Name    string
-	Scope   string    // "" is write
+	Scope   string    // "" is write; the API and the command line give the maker's own
 	Expires time.Time // zero is never
 }
 

@@ -1,7 +1,7 @@
 package events
 
 // BusPublished is a message that was published on the bus under a topic which
-// is not an event type: a poisoned message, or a handler's answer.
+// is not an event type: a handler's answer.
 type BusPublished struct {
 	UUID     string            `json:"uuid"`
 	Metadata map[string]string `json:"metadata"`

@@ -81,7 +81,7 @@ type ChatAllowAdded struct {
 type ChatAllowCleared struct{}
 
 // ChatRewound takes a message's later turns out of the transcript, not out of
-// the log. With Keep the message itself stays (regenerate, edit).
+// the log. The message itself stays.
 type ChatRewound struct {
 	Message string `json:"message"`
 }

@@ -5,7 +5,7 @@ package events
 const InstanceStream = "instance"
 
 // ConnectionCreated adds an endpoint. Its key is in the vault under
-// "connection/ID".
+// "connection/ID/key".
 type ConnectionCreated struct {
 	Connection string          `json:"connection"`
 	State      ConnectionState `json:"state"`

@@ -87,7 +87,7 @@ type ReplyNudged struct {
 	Text  string `json:"text"`
 }
 
-// ReplyBudgetSpent says which budget took the tools away.
+// ReplyBudgetSpent says which budget a reply has used up.
 type ReplyBudgetSpent struct {
 	Reply  string `json:"reply"`
 	Budget string `json:"budget"`

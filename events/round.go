@@ -53,7 +53,8 @@ func (f FinishReason) MarshalJSON() ([]byte, error) {
 }
 
 // RoundError is what went wrong with an endpoint. Kind is one of http, stream,
-// truncated, transport, timeout, not_sse, empty, malformed. Message is the
+// truncated, transport, timeout, not_sse, empty, malformed, too_large; at the
+// end of a reply also unavailable, budget, internal. Message is the
 // endpoint's words, bounded, and untrusted.
 type RoundError struct {
 	Kind    string `json:"kind"`

@@ -183,10 +183,10 @@ func TestInstanceForm(t *testing.T) {
 	h := newHouse(t)
 	ann := h.human("ann")
 	ann.get("/admin/settings").is(200).node("[name=limits.gather_ms]")
-	ann.do("PATCH", "/admin/settings", "signup", "false", "limits.gather_ms", "0", "limits.compact_at", "0.5").is(200).says("[data-saved]", "Saved")
+	ann.do("PATCH", "/admin/settings", "signup", "false", "limits.gather_ms", "0", "limits.stream_idle", "60").is(200).says("[data-saved]", "Saved")
 	s, err := h.Settings(t.Context())
 	h.ok(err)
-	if s.Bool("signup") || s.Int("limits.gather_ms") != 0 || s.All()["limits.compact_at"] != 0.5 {
+	if s.Bool("signup") || s.Int("limits.gather_ms") != 0 || s.Int("limits.stream_idle") != 60 {
 		t.Errorf("settings %v", s.All())
 	}
 	for _, bad := range []string{"-1", "5000", "x", "1.5", ""} {

@@ -17,7 +17,7 @@ import (
 type settingText struct{ key, label, help string }
 
 // settingGroups are the settings that an administrator sees, under headings.
-// Those of rooms that this version does not have are not shown.
+// Those that change nothing in this version are not shown.
 func settingGroups() []struct {
 	title    string
 	settings []settingText
@@ -30,13 +30,8 @@ func settingGroups() []struct {
 		{"Replies", []settingText{
 			{"limits.gather_ms", "Gather text for", "How long words are gathered before they are written down and shown. 0 writes each delta."},
 			{"limits.stream_idle", "Give up on a silent endpoint after", "Time without a byte from the endpoint."},
-			{"limits.wall_clock", "Longest reply", "A reply that takes longer is asked to come to an end."},
+			{"limits.wall_clock", "Longest reply", "A reply that takes longer is ended, and says so."},
 			{"limits.output_tokens", "Most tokens of a reply", "0 is no bound."},
-			{"limits.rounds", "Most rounds of a reply", "Requests to the endpoint for one reply. 0 is no bound."},
-			{"limits.context_headroom", "Share of the context that may be used", "From 0.1 to 1."},
-			{"limits.compact_at", "Summarise from this share of the context", "From 0.1 to 1."},
-			{"resume_window", "Resume after a restart within", "Later, what was approved is asked again."},
-			{"retention.chunks", "Keep the timing of replies for", "Then only the final text is kept. 0 keeps it for ever."},
 		}},
 	}
 }
