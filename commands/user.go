@@ -317,7 +317,7 @@ func (s *Service) Seen(ctx context.Context, c Caller, chat string, position even
 	}
 	position = min(position, s.Log.Head())
 	_, res, err := onUser(ctx, s, c, c.User, func(u *User) ([]events.Payload, []events.Put, struct{}, error) {
-		if u.Seen[chat] >= position {
+		if u.seen[chat] >= position {
 			return nil, nil, struct{}{}, nil
 		}
 		return []events.Payload{events.ChatSeen{Chat: chat, Position: position}}, nil, struct{}{}, nil

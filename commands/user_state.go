@@ -17,7 +17,9 @@ type User struct {
 	Sessions        map[string]Session
 	Tokens          map[string]Token
 	Folders         map[string]events.FolderState
-	Seen            map[string]events.Position
+	// seen grows with a person's chats; only decisions look at it, so it is not
+	// in the copies that each request gets.
+	seen map[string]events.Position
 	// removed says where a removed folder was: chats that were in it name it
 	// still.
 	removed map[string]string
@@ -52,7 +54,7 @@ func (u *User) apply(e *events.Envelope) error {
 	case events.UserRegistered:
 		u.ID, u.Email, u.Name, u.Admin, u.Created = p.User, p.Email, p.Name, p.Admin, e.Time
 		u.Sessions, u.Tokens = map[string]Session{}, map[string]Token{}
-		u.Folders, u.Seen = map[string]events.FolderState{}, map[string]events.Position{}
+		u.Folders, u.seen = map[string]events.FolderState{}, map[string]events.Position{}
 	case events.UserChanged:
 		set(&u.Name, p.Name)
 		set(&u.Admin, p.Admin)
@@ -79,7 +81,7 @@ func (u *User) apply(e *events.Envelope) error {
 	case events.TokenRevoked:
 		delete(u.Tokens, p.Token)
 	case events.ChatSeen:
-		u.Seen[p.Chat] = max(u.Seen[p.Chat], p.Position)
+		u.seen[p.Chat] = max(u.seen[p.Chat], p.Position)
 	default:
 		u.applyFolder(p)
 	}
@@ -131,6 +133,6 @@ func (u *User) Folder(id string) string {
 func (u *User) clone() User {
 	c := *u
 	c.Sessions, c.Tokens = maps.Clone(u.Sessions), maps.Clone(u.Tokens)
-	c.Folders, c.Seen, c.removed = maps.Clone(u.Folders), maps.Clone(u.Seen), maps.Clone(u.removed)
+	c.Folders, c.seen, c.removed = maps.Clone(u.Folders), nil, maps.Clone(u.removed)
 	return c
 }
