@@ -32,8 +32,9 @@ bench: ## speeds as ratios to a yardstick measured in the same run
 	$(GO) test -run '^$$' -bench . ./events/... ./projections/... ./web/... ./commands/...
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./cmd/...
 
-torture: build ## kill -9 the real server in mid-reply; LEMBAS_TORTURE=N cycles
-	LEMBAS_TORTURE=$${LEMBAS_TORTURE:-200} $(GO) test -count 1 -timeout 60m -run 'Torture|Crash|Flip' ./events/store ./cmd/lembas
+torture: build ## kill -9 the real server in mid-reply; LEMBAS_TORTURE=N cycles, and ten times as many crash images of the log
+	LEMBAS_TORTURE=$$((10 * $${LEMBAS_TORTURE:-200})) $(GO) test -count 1 -timeout 60m -run 'Torture|Crash|Flip' ./events/store
+	LEMBAS_TORTURE=$${LEMBAS_TORTURE:-200} $(GO) test -count 1 -timeout 60m -run Torture ./cmd/lembas
 
 check: fmt vet staticcheck vuln vendor-check ## everything that reads and does not run
 
