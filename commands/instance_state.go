@@ -16,6 +16,9 @@ type Instance struct {
 	Connections map[string]*ConnectionView
 	Models      map[string]*ModelView
 	Settings    map[string]json.RawMessage
+	Tools       map[string]*CustomView
+	Servers     map[string]*ServerView
+	Search      events.SearchState
 	Version     string
 	Deciding    events.Version
 }
@@ -48,6 +51,8 @@ func (in *Instance) apply(e *events.Envelope) error {
 	if in.Models == nil {
 		in.Connections, in.Models = map[string]*ConnectionView{}, map[string]*ModelView{}
 		in.Settings = map[string]json.RawMessage{}
+		in.Tools, in.Servers = map[string]*CustomView{}, map[string]*ServerView{}
+		in.Search = events.SearchState{Provider: events.SearchOff, Results: 5}
 	}
 	if i, ok := events.Lookup(e.Type); !ok || !i.Weak {
 		in.Deciding = e.Version
@@ -68,6 +73,12 @@ func (in *Instance) apply(e *events.Envelope) error {
 		if m := in.Models[p.Model]; m != nil {
 			m.Gone = true
 		}
+	case events.CustomAdded, events.CustomChanged, events.CustomRemoved:
+		in.applyCustom(e, p)
+	case events.ServerAdded, events.ServerChanged, events.ServerListed, events.ServerReviewed, events.ServerRemoved:
+		in.applyServer(e, p)
+	case events.SearchChanged:
+		in.Search = p.State
 	default:
 		in.applyConnection(e, p)
 	}

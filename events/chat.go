@@ -86,10 +86,26 @@ type ChatRewound struct {
 	Message string `json:"message"`
 }
 
-// ChatCompacted says that the turns up to a message now travel as a summary.
+// CompactionRequested asks for a summary of the chat so far, by hand.
+type CompactionRequested struct {
+	Compaction string `json:"compaction"`
+	Message    string `json:"message"` // the last turn that it takes in
+	Model      string `json:"model"`
+}
+
+// CompactionFailed says why there is no summary. Nothing has changed.
+type CompactionFailed struct {
+	Compaction string     `json:"compaction"`
+	Error      RoundError `json:"error"`
+}
+
+// ChatCompacted says that the turns up to and with a message now travel as a
+// summary.
 type ChatCompacted struct {
-	Message string `json:"message"`
-	Summary string `json:"summary"`
+	Message    string `json:"message"`
+	Summary    string `json:"summary"`
+	Compaction string `json:"compaction,omitempty"` // "" when a reply did it by itself
+	Usage      *Usage `json:"usage,omitempty"`
 }
 
 // ChatImported closes an import.
@@ -123,12 +139,16 @@ func (ChatImported) EventType() string      { return "chat.imported" }
 func (ChatForked) EventType() string        { return "chat.forked" }
 func (ChatDeleted) EventType() string       { return "chat.deleted" }
 
+func (CompactionRequested) EventType() string { return "compaction.requested" }
+func (CompactionFailed) EventType() string    { return "compaction.failed" }
+
 func chatTypes() []Info {
 	return []Info{
 		define[ChatCreated](1, permits), define[ChatRenamed](1), define[ChatMoved](1), define[ChatPinned](1),
 		define[ChatModeChanged](1, permits), define[ChatModelChanged](1), define[ChatEffortChanged](1),
 		define[ChatScopeChanged](1, permits), define[ChatAllowAdded](1, permits),
 		define[ChatAllowCleared](1, permits), define[ChatRewound](1), define[ChatCompacted](1),
+		define[CompactionRequested](1), define[CompactionFailed](1),
 		define[ChatImported](1), define[ChatForked](1), define[ChatDeleted](1, permits),
 	}
 }

@@ -1,17 +1,38 @@
 package events
 
-// ConsentItem is one thing that a card asks about.
+// The kinds of a card.
+const (
+	ConsentApproval = "approval"
+	ConsentQuestion = "question"
+	ConsentPlan     = "plan"
+)
+
+// The verdicts of an answer.
+const (
+	VerdictAllow  = "allow"
+	VerdictAlways = "always"
+	VerdictDeny   = "deny"
+)
+
+// ConsentItem is one thing that a card asks about: a call, or one question of a
+// call.
 type ConsentItem struct {
-	Key       string   `json:"key"`
+	Key       string   `json:"key"` // unique on the card
 	Call      string   `json:"call"`
 	Name      string   `json:"name"`
-	Arguments RawJSON  `json:"arguments"`
-	Detail    string   `json:"detail"`
+	Arguments RawJSON  `json:"arguments"` // the one parsed object: exactly what would run
+	Detail    string   `json:"detail"`    // what the card shows first: the address, the command; else the arguments
 	Risk      string   `json:"risk"`
-	Reason    string   `json:"reason"`
+	Reason    string   `json:"reason"` // ours: why this asks
 	Why       string   `json:"why,omitempty"`
 	Question  string   `json:"question,omitempty"`
 	Options   []string `json:"options,omitempty"`
+	Label     string   `json:"label,omitempty"` // of the tool, for people
+	Icon      string   `json:"icon,omitempty"`
+	// Edits names the argument that may be corrected on the card, "" for none.
+	Edits string `json:"edits,omitempty"`
+	// Pattern is what an "always" would remember; without one it is not offered.
+	Pattern string `json:"pattern,omitempty"`
 }
 
 // ConsentRequested puts a card in front of the person; the loop ends here.
@@ -25,6 +46,9 @@ type ConsentRequested struct {
 	Allow   []string      `json:"allow"`
 	Deny    []string      `json:"deny"`
 	Expires string        `json:"expires"` // RFC 3339 UTC
+	// Caused names the card that this one asks again, because its approval was
+	// not used within the resume window.
+	Caused string `json:"caused,omitempty"`
 }
 
 // ConsentAnswer is the verdict on one item.

@@ -16,12 +16,14 @@ type ModelChanged struct {
 
 // ModelState is what an administrator sets on a model.
 type ModelState struct {
-	Title         string             `json:"title,omitempty"` // shown instead of the name
-	Enabled       bool               `json:"enabled"`
-	Position      int                `json:"position"`
-	Default       bool               `json:"default,omitempty"`
-	Vision        bool               `json:"vision,omitempty"`
-	Tools         bool               `json:"tools,omitempty"`
+	Title    string `json:"title,omitempty"` // shown instead of the name
+	Enabled  bool   `json:"enabled"`
+	Position int    `json:"position"`
+	Default  bool   `json:"default,omitempty"`
+	Vision   bool   `json:"vision,omitempty"`
+	Tools    bool   `json:"tools,omitempty"`
+	// Flags are the model's tool_GATE switches; an absent one inherits Tools.
+	Flags         map[string]bool    `json:"flags,omitempty"`
 	ContextLength int                `json:"context_length,omitempty"` // tokens; 0 is unknown
 	Params        map[string]float64 `json:"params,omitempty"`         // temperature, top_p, max_tokens …
 	Effort        string             `json:"effort,omitempty"`

@@ -60,7 +60,8 @@ func define[T Payload](version int, opts ...option) Info {
 var types = func() map[string]Info {
 	m := make(map[string]Info)
 	for _, i := range slices.Concat(chatTypes(), messageTypes(), replyTypes(), roundTypes(), toolTypes(),
-		consentTypes(), userTypes(), folderTypes(), connectionTypes(), modelTypes(), instanceTypes(), busTypes()) {
+		consentTypes(), userTypes(), folderTypes(), connectionTypes(), modelTypes(), instanceTypes(), busTypes(),
+		customTypes(), serverTypes(), searchTypes(), pushTypes()) {
 		if _, dup := m[i.Name]; dup {
 			panic("event type registered twice: " + i.Name)
 		}

@@ -1,4 +1,5 @@
-// Package tools is the registry of tools, their schemas and runners. It may import
-// events, commands/policy and ssh. Its issue comes later; until then every call
-// that a model makes is recorded and refused by commands/generation.
+// Package tools is the registry: which tools there are, how a reader sees them,
+// and which of them a request may offer. The rooms below it run them: guard (the
+// one HTTP client for addresses that others name), builtin, custom, mcp. It may
+// import events, commands/policy and ssh.
 package tools
