@@ -221,7 +221,7 @@ func endOpen(t *transcript.Chat, reason string, now time.Time) []events.Payload 
 	}
 	for _, x := range r.Live() {
 		for _, k := range x.Calls {
-			if k.Status == "called" || k.Status == "running" {
+			if !k.Over() {
 				out = append(out, events.ToolFinished{Reply: r.ID, Round: x.N, Call: k.ID, Status: events.ToolStopped})
 			}
 		}

@@ -300,6 +300,16 @@ func subject(p events.Payload) (message, reply string) {
 		return "", p.Reply
 	case events.ToolInterrupted:
 		return "", p.Reply
+	case events.ToolProgressed:
+		return "", p.Reply
+	case events.ConsentRequested:
+		return "", p.Reply
+	case events.ReplyNudged:
+		return "", p.Reply
+	case events.ReplyBudgetSpent:
+		return "", p.Reply
+	case events.ChatCompacted:
+		return p.Message, ""
 	}
 	return "", ""
 }

@@ -30,7 +30,7 @@ func NewWindows(st *store.Store) *Windows {
 func (Windows) Name() string { return "windows" }
 
 // Version implements Projection.
-func (Windows) Version() int { return 1 }
+func (Windows) Version() int { return 2 }
 
 // Types implements Projection: those that can end or follow a quiet point, but
 // for those that a reply.requested follows in the same append.
@@ -38,7 +38,7 @@ func (Windows) Types() []string {
 	return []string{
 		"reply.requested", "reply.finished", "reply.folded", "message.edited", "message.withdrawn",
 		"chat.renamed", "chat.moved", "chat.pinned", "chat.mode_changed", "chat.model_changed", "chat.effort_changed",
-		"chat.scope_changed", "chat.allow_added", "chat.allow_cleared", "chat.rewound", "chat.compacted",
+		"chat.scope_changed", "chat.allow_added", "chat.allow_cleared", "chat.rewound", "chat.compacted", "compaction.requested", "compaction.failed",
 		"chat.imported", "chat.forked", "chat.deleted",
 	}
 }

@@ -55,12 +55,13 @@ func (c *Chat) step(e *events.Envelope, p events.Payload) {
 	case events.ReplyRequested, events.ReplyStarted, events.ReplyResumed, events.ReplyReclassified,
 		events.ReplyFolded, events.ReplyFinished:
 		c.stepReply(e, p)
-	case events.RoundStarted, events.RoundRetried, events.RoundSuperseded, events.RoundFinished:
+	case events.RoundStarted, events.RoundRetried, events.RoundSuperseded, events.RoundFinished, events.ReplyNudged,
+		events.ReplyBudgetSpent:
 		c.stepRound(e, p)
-	case events.ToolCalled, events.ToolStarted, events.ToolFinished, events.ToolInterrupted:
-		c.stepTool(p)
+	case events.ToolCalled, events.ToolStarted, events.ToolFinished, events.ToolInterrupted, events.ToolProgressed:
+		c.stepTool(e, p)
 	case events.ConsentRequested, events.ConsentAnswered, events.ConsentExpired, events.ConsentWithdrawn:
-		c.stepConsent(p)
+		c.stepConsent(e, p)
 	case events.MessageSubmitted, events.MessageQueued, events.MessageWithdrawn, events.MessageDelivered,
 		events.MessageEdited:
 		c.stepMessage(e, p)
@@ -99,6 +100,15 @@ func (c *Chat) stepChat(e *events.Envelope, p events.Payload) {
 		c.rewind(e, p.Message)
 	case events.ChatImported:
 		c.Owner = p.Owner
+	case events.CompactionRequested:
+		c.Compacting, c.CompactError = p.Compaction, nil
+	case events.CompactionFailed:
+		c.Compacting, c.CompactError = "", &p.Error
+	case events.ChatCompacted:
+		if t := c.Turn(p.Message); t != nil {
+			c.Summary = &Summary{Message: p.Message, N: t.N, Text: p.Summary, Time: e.Time}
+		}
+		c.Compacting = ""
 	case events.ChatDeleted:
 		c.Deleted = true
 	}
@@ -115,6 +125,9 @@ func (c *Chat) rewind(e *events.Envelope, message string) {
 		c.Left = append(c.Left, t)
 	}
 	c.Turns = slices.Delete(c.Turns, i+1, len(c.Turns))
+	if c.Summary != nil && c.Summary.N > c.Turns[len(c.Turns)-1].N {
+		c.Summary = nil // it tells of turns that are no longer there
+	}
 }
 
 func (c *Chat) stepMessage(e *events.Envelope, p events.Payload) {
@@ -164,26 +177,4 @@ func (c *Chat) unqueue(message string) *QueuedMessage {
 	q := c.Queue[i]
 	c.Queue = slices.Delete(c.Queue, i, i+1)
 	return q
-}
-
-func (c *Chat) stepConsent(p events.Payload) {
-	drop := func(id string) {
-		c.Pending = slices.DeleteFunc(c.Pending, func(x events.ConsentRequested) bool { return x.Consent == id })
-	}
-	switch p := p.(type) {
-	case events.ConsentRequested:
-		c.Pending = append(c.Pending, p)
-	case events.ConsentAnswered:
-		drop(p.Consent)
-	case events.ConsentExpired:
-		drop(p.Consent)
-	case events.ConsentWithdrawn:
-		drop(p.Consent)
-	}
-	if r := c.Open(); r != nil {
-		r.Status = Streaming
-		if len(c.Pending) > 0 {
-			r.Status = Waiting
-		}
-	}
 }

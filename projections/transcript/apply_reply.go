@@ -32,6 +32,9 @@ func (c *Chat) stepReply(e *events.Envelope, p events.Payload) {
 		}
 		t.Replies = append(t.Replies, &Reply{ID: p.Reply, Message: p.Message, Reason: p.Reason, Model: p.Model,
 			Status: Streaming, TextNo: len(t.Texts) - 1, Requested: e.Time, Position: e.Position})
+		if c.Summary != nil && c.Summary.N >= t.N {
+			c.Summary = nil // it tells of what is said anew
+		}
 		c.Updated = e.Time
 	case events.ReplyStarted:
 		if _, r := c.Reply(p.Reply); r != nil {
@@ -107,6 +110,10 @@ func (c *Chat) stepRound(e *events.Envelope, p events.Payload) {
 			_, r := c.Reply(p.Reply)
 			r.Resumed = 0
 		}
+	case events.ReplyNudged:
+		c.note(p.Reply, Note{Kind: "nudge", Text: p.Text})
+	case events.ReplyBudgetSpent:
+		c.note(p.Reply, Note{Kind: "budget", Budget: p.Budget, Limit: p.Limit})
 	}
 }
 
@@ -117,32 +124,10 @@ func (c *Chat) findRound(reply string, n int) *Round {
 	return nil
 }
 
-func (c *Chat) stepTool(p events.Payload) {
-	switch p := p.(type) {
-	case events.ToolCalled:
-		if x := c.findRound(p.Reply, p.Round); x != nil {
-			x.Calls = append(x.Calls, &Call{ID: p.Call, Index: p.Index, Name: p.Name, Arguments: p.Arguments,
-				Raw: p.Raw, Risk: p.Risk, Why: p.Why, Status: "called"})
-		}
-	case events.ToolStarted:
-		if k := c.findCall(p.Reply, p.Round, p.Call); k != nil {
-			k.Status, k.Consent = "running", p.Consent
-		}
-	case events.ToolFinished:
-		if k := c.findCall(p.Reply, p.Round, p.Call); k != nil {
-			k.Status, k.Output, k.Bytes, k.Blob = p.Status, p.Output, p.Bytes, p.Blob
-			k.Exit, k.Diff, k.MS = p.Exit, p.Diff, p.MS
-		}
-	case events.ToolInterrupted:
-		if k := c.findCall(p.Reply, p.Round, p.Call); k != nil {
-			k.Status = Interrupted
+func (c *Chat) note(reply string, n Note) {
+	if _, r := c.Reply(reply); r != nil {
+		if x := r.Current(); x != nil {
+			x.Notes = append(x.Notes, n)
 		}
 	}
-}
-
-func (c *Chat) findCall(reply string, round int, call string) *Call {
-	if x := c.findRound(reply, round); x != nil {
-		return x.call(call)
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ const (
 	Stopped     = events.Stopped
 	Failed      = events.Failed
 	Interrupted = "interrupted"
+	Called      = "called" // of a call: neither refused nor started yet
 )
 
 // Chat is one conversation at a position. It is changed only by Apply; a reader
@@ -59,6 +60,21 @@ type Chat struct {
 	Left []*Turn `json:"-"`
 	// Pending is the cards that wait for an answer.
 	Pending []events.ConsentRequested `json:"pending,omitempty"`
+	// Summary is the newest compaction, nil before the first. Compacting is the
+	// one that was asked for by hand and is not there yet.
+	Summary    *Summary `json:"summary,omitempty"`
+	Compacting string   `json:"compacting,omitempty"`
+	// CompactError is why the last compaction by hand failed.
+	CompactError *events.RoundError `json:"compact_error,omitempty"`
+}
+
+// Summary stands for the turns up to and with a message in what the model is
+// sent. The turns stay in the transcript.
+type Summary struct {
+	Message string    `json:"message"`
+	N       int       `json:"n"` // of that message's turn
+	Text    string    `json:"text"`
+	Time    time.Time `json:"time"`
 }
 
 // Turn is one message of the person with the replies it had.

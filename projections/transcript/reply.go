@@ -141,6 +141,19 @@ type Round struct {
 	Retries   []Retry          `json:"retries,omitempty"`
 	Calls     []*Call          `json:"calls,omitempty"`
 	Injected  []*QueuedMessage `json:"injected,omitempty"`
+	// Consents are the cards of the round, in the order in which they came.
+	Consents []*Consent `json:"consents,omitempty"`
+	// Notes say why the reply went on after this round or why tools were taken
+	// away: nudges and budgets.
+	Notes []Note `json:"notes,omitempty"`
+}
+
+// Note is a nudge or a spent budget, where it happened.
+type Note struct {
+	Kind   string `json:"kind"` // nudge or budget
+	Budget string `json:"budget,omitempty"`
+	Limit  int64  `json:"limit,omitempty"`
+	Text   string `json:"text,omitempty"`
 }
 
 // Retry is one attempt that got no first byte.
@@ -159,7 +172,7 @@ type Call struct {
 	Raw       string          `json:"raw"`
 	Risk      string          `json:"risk"`
 	Why       string          `json:"why,omitempty"`
-	Status    string          `json:"status"` // called, running, then as events.Tool…, or interrupted
+	Status    string          `json:"status"` // Called, Running, then as events.Tool…, or Interrupted
 	Consent   string          `json:"consent,omitempty"`
 	Output    string          `json:"output"`
 	Bytes     int64           `json:"bytes"`
@@ -167,7 +180,20 @@ type Call struct {
 	Exit      *int            `json:"exit,omitempty"`
 	Diff      string          `json:"diff,omitempty"`
 	MS        int64           `json:"ms"`
+	// Edited says that a person corrected Arguments on the card; Raw is what the
+	// model sent.
+	Edited   bool                `json:"edited,omitempty"`
+	Label    string              `json:"label,omitempty"`
+	Icon     string              `json:"icon,omitempty"`
+	Detail   string              `json:"detail,omitempty"`
+	Progress string              `json:"progress,omitempty"` // the last line, while it runs
+	Started  time.Time           `json:"started,omitzero"`
+	Sources  []events.Source     `json:"sources,omitempty"`
+	Images   []events.Attachment `json:"images,omitempty"`
 }
+
+// Over says whether the call has come to something.
+func (k *Call) Over() bool { return k.Status != Called && k.Status != Running }
 
 func (x *Round) call(id string) *Call {
 	for _, c := range x.Calls {
