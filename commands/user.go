@@ -106,7 +106,7 @@ func (s *Service) User(ctx context.Context, id string) (User, error) {
 	return out, err
 }
 
-// onUser runs a decision about one account.
+// onUser runs a decision about one account. What it means for push is added.
 func onUser[A any](ctx context.Context, s *Service, c Caller, user string, decide func(*User) ([]events.Payload, []events.Put, A, error)) (A, events.Result, error) {
 	return handle(ctx, s, c, func() (attempt[A], error) {
 		var a attempt[A]
@@ -118,6 +118,11 @@ func onUser[A any](ctx context.Context, s *Service, c Caller, user string, decid
 			if err != nil {
 				return err
 			}
+			ended, forgotten, err := s.endPushes(u, payloads)
+			if err != nil {
+				return err
+			}
+			payloads, puts = append(payloads, ended...), append(puts, forgotten...)
 			a.answer, a.puts = answer, puts
 			if len(payloads) > 0 {
 				a.parts = []events.Part{{Stream: events.UserStream(user), Expect: events.Exactly(u.Deciding), Events: happened(payloads...)}}

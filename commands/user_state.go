@@ -17,6 +17,7 @@ type User struct {
 	Sessions        map[string]Session
 	Tokens          map[string]Token
 	Folders         map[string]events.FolderState
+	Pushes          map[string]Push
 	// seen grows with a person's chats; only decisions look at it, so it is not
 	// in the copies that each request gets.
 	seen map[string]events.Position
@@ -55,6 +56,7 @@ func (u *User) apply(e *events.Envelope) error {
 		u.ID, u.Email, u.Name, u.Admin, u.Created = p.User, p.Email, p.Name, p.Admin, e.Time
 		u.Sessions, u.Tokens = map[string]Session{}, map[string]Token{}
 		u.Folders, u.seen = map[string]events.FolderState{}, map[string]events.Position{}
+		u.Pushes = map[string]Push{}
 	case events.UserChanged:
 		set(&u.Name, p.Name)
 		set(&u.Admin, p.Admin)
@@ -82,6 +84,8 @@ func (u *User) apply(e *events.Envelope) error {
 		delete(u.Tokens, p.Token)
 	case events.ChatSeen:
 		u.seen[p.Chat] = max(u.seen[p.Chat], p.Position)
+	case events.PushSubscribed, events.PushUnsubscribed:
+		u.applyPush(p, e.Time)
 	default:
 		u.applyFolder(p)
 	}
@@ -134,5 +138,6 @@ func (u *User) clone() User {
 	c := *u
 	c.Sessions, c.Tokens = maps.Clone(u.Sessions), maps.Clone(u.Tokens)
 	c.Folders, c.seen, c.removed = maps.Clone(u.Folders), nil, maps.Clone(u.removed)
+	c.Pushes = maps.Clone(u.Pushes)
 	return c
 }
