@@ -42,9 +42,11 @@ type Service struct {
 	Log      events.Log
 	Secrets  Secrets
 	Discover Discover
-	Stopper  Stopper
-	Now      func() time.Time
-	NewID    func() string // ULIDs
+	// ListTools asks MCP servers for their tools.
+	ListTools ListTools
+	Stopper   Stopper
+	Now       func() time.Time
+	NewID     func() string // ULIDs
 	// Hash and Verify are the password functions: argon2id behind a gate.
 	Passwords Passwords
 
