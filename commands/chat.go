@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -65,6 +66,7 @@ type CreateChat struct {
 	Effort      *string
 	Folder      string
 	Attachments []string
+	Scope       map[string]bool // as PatchChat's
 }
 
 // Created answers CreateChat.
@@ -106,6 +108,9 @@ func (s *Service) CreateChat(ctx context.Context, c Caller, cmd CreateChat) (Cre
 				return attempt[Created]{}, err
 			}
 		}
+		if _, err := patchScope(nil, cmd.Scope); err != nil {
+			return attempt[Created]{}, err
+		}
 		id := Created{Chat: s.NewID(), Message: s.NewID(), Reply: s.NewID()}
 		return attempt[Created]{answer: id, parts: []events.Part{{Stream: events.ChatStream(id.Chat),
 			Expect: events.Exactly(0), Events: happened(createChat(id, c.User, cmd, model, effort)...)}}}, nil
@@ -120,6 +125,9 @@ func createChat(id Created, owner string, cmd CreateChat, m ModelView, effort *s
 		created.Effort = *effort
 		out = []events.Payload{created, events.ChatEffortChanged{Effort: *effort, ByHand: true}}
 	}
+	if scope, err := patchScope(nil, cmd.Scope); err == nil && len(scope) > 0 {
+		out = append(out, events.ChatScopeChanged{Scope: scope})
+	}
 	return append(out,
 		events.MessageSubmitted{Message: id.Message, Text: cmd.Text, Attachments: []events.Attachment{}},
 		events.ReplyRequested{Reply: id.Reply, Message: id.Message, Reason: events.ForMessage, Model: m.ID})
@@ -132,6 +140,11 @@ type PatchChat struct {
 	Model  *string
 	Effort *string // "" clears
 	Pinned *bool
+	// Scope narrows the tools of the chat: gates and rows that are off (or on)
+	// are set, the others stay. An empty map clears it.
+	Scope *map[string]bool
+	// ForgetAllowed clears the patterns that "always" remembered.
+	ForgetAllowed bool
 }
 
 // PatchChat changes a chat.
@@ -189,6 +202,18 @@ func patchChat(t *transcript.Chat, cmd PatchChat, model *ModelView) ([]events.Pa
 	}
 	if cmd.Pinned != nil && *cmd.Pinned != t.Pinned {
 		out = append(out, events.ChatPinned{Pinned: *cmd.Pinned})
+	}
+	if cmd.Scope != nil {
+		scope, err := patchScope(t.Scope, *cmd.Scope)
+		if err != nil {
+			return nil, err
+		}
+		if !maps.Equal(scope, t.Scope) {
+			out = append(out, events.ChatScopeChanged{Scope: scope})
+		}
+	}
+	if cmd.ForgetAllowed && len(t.Allow) > 0 {
+		out = append(out, events.ChatAllowCleared{})
 	}
 	return out, nil
 }

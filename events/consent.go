@@ -66,6 +66,7 @@ type ConsentAnswered struct {
 	Consent string          `json:"consent"`
 	Answers []ConsentAnswer `json:"answers"`
 	Session string          `json:"session"`
+	Token   string          `json:"token,omitempty"` // the id of the API token it came with
 	Address string          `json:"address"`
 }
 
