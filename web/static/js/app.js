@@ -6,6 +6,7 @@ import { failed } from './toast.js'
 import './menu.js'
 import './settings.js'
 import './theme.js'
+import * as badge from './badge.js'
 import * as composer from './composer.js'
 import * as keys from './keys.js'
 import * as notify from './notify.js'
@@ -16,5 +17,5 @@ import * as sidebar from './sidebar.js'
 import * as stream from './stream.js'
 
 onError(failed)
-for (const part of [side, scroll, composer, sidebar, keys, notify, stream, pwa]) part.start()
+for (const part of [side, scroll, composer, sidebar, keys, notify, badge, stream, pwa]) part.start()
 document.documentElement.dataset.ready = ''

@@ -1,25 +1,10 @@
-// A tab that is not looked at: the number of chats that want the reader stands
-// in its title, and the system may be asked to tell.
-
-let title = document.title
-const wants = () => document.querySelectorAll('#side-tree :is([data-unread], [data-needs-you])').length
-
+// A tab that is not looked at may have the system tell the reader.
 export function start() {
-  document.addEventListener('lembas:title', () => { title = document.title; badge() })
-  document.addEventListener('visibilitychange', badge)
   document.addEventListener('lembas:frame', e => {
     if (e.detail.chat) return
-    badge()
     for (const op of e.detail.ops || []) if (op.op === 'toast' && document.hidden) tell(op)
   })
-  badge()
   control()
-}
-
-function badge() {
-  const n = document.hidden ? wants() : 0
-  const want = n ? `(${n}) ${title}` : title
-  if (document.title !== want) document.title = want
 }
 
 // tell uses the toast's key as the tag: seven tabs show one notification.

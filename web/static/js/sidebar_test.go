@@ -3,7 +3,6 @@ package js_test
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -136,27 +135,6 @@ func TestSeen(t *testing.T) {
 	l.send(t, frame(11, "", op{"op": "put", "target": "c-c1", "html": row("c1", "Rome", ` data-unread="true"`)}))
 	s.called(t, "POST /api/v1/chats/c1/seen", 0)
 	p.equal(`document.querySelector('[aria-current]').getAttribute('href')`, "/chat/c1")
-}
-
-func TestTitleBadge(t *testing.T) {
-	s := sideSite(t)
-	p := openTab(t, `Object.defineProperty(document, 'hidden', { get: () => !!window.away })`)
-	p.open(s.URL + "/chat/c1")
-	l := s.next(t)
-	p.exec(`(window.away = true, document.dispatchEvent(new Event('visibilitychange')))`)
-	l.send(t, frame(11, "", op{"op": "attr", "target": "c-c3", "name": "data-unread", "value": "true"}, op{"op": "attr", "target": "c-c1", "name": "data-needs-you", "value": "true"}))
-	p.until(`document.title === '(2) Rome · LLeMbas'`)
-	l.send(t, frame(12, "c1", op{"op": "title", "text": "Roma · LLeMbas"}))
-	p.until(`document.title === '(2) Roma · LLeMbas'`)
-	s.set(func(s *site) {
-		for _, c := range s.calls {
-			if strings.HasSuffix(c.Path, "/seen") {
-				t.Error("a hidden page says that it was seen")
-			}
-		}
-	})
-	p.exec(`(window.away = false, document.dispatchEvent(new Event('visibilitychange')))`)
-	p.equal(`document.title`, "Roma · LLeMbas")
 }
 
 func TestSideBox(t *testing.T) {

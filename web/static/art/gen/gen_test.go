@@ -24,7 +24,7 @@ func TestDrawingsAreCommitted(t *testing.T) {
 // TestOneGeometry: mark, favicon and lockup have the same outlines.
 func TestOneGeometry(t *testing.T) {
 	for _, outline := range []string{wafer().path(), leaf(0).path(), leaf(3.2).path()} {
-		for name, svg := range map[string]string{"mark": markSVG(), "favicon": faviconSVG(), "lockup": lockupSVG()} {
+		for name, svg := range map[string]string{"mark": markSVG(), "favicon": faviconSVG(), "favicon-waiting": waitingSVG(), "lockup": lockupSVG()} {
 			if !strings.Contains(svg, outline) {
 				t.Errorf("%s lacks the outline %.20s…", name, outline)
 			}
@@ -36,7 +36,7 @@ func TestOneGeometry(t *testing.T) {
 // stand on one page, and the policy allows no inline style.
 func TestInlinedDrawings(t *testing.T) {
 	for name, body := range drawings() {
-		if !strings.HasSuffix(name, ".svg") || name == "favicon.svg" {
+		if !strings.HasSuffix(name, ".svg") || strings.HasPrefix(name, "favicon") {
 			continue
 		}
 		if hit := regexp.MustCompile(`\s(id|style|fill|stroke|on\w+)=|<script|<style|#[0-9a-f]{3,6}`).Find(body); hit != nil {

@@ -33,14 +33,15 @@ func write(dir string) error {
 // drawings is every file by its name.
 func drawings() map[string][]byte {
 	files := map[string][]byte{
-		"mark.svg":    []byte(markSVG()),
-		"favicon.svg": []byte(faviconSVG()),
-		"lockup.svg":  []byte(lockupSVG()),
-		"road.svg":    []byte(road()),
-		"door.svg":    []byte(door()),
-		"lantern.svg": []byte(lantern()),
-		"bridge.svg":  []byte(bridge()),
-		"beacon.svg":  []byte(beacon()),
+		"mark.svg":            []byte(markSVG()),
+		"favicon.svg":         []byte(faviconSVG()),
+		"favicon-waiting.svg": []byte(waitingSVG()),
+		"lockup.svg":          []byte(lockupSVG()),
+		"road.svg":            []byte(road()),
+		"door.svg":            []byte(door()),
+		"lantern.svg":         []byte(lantern()),
+		"bridge.svg":          []byte(bridge()),
+		"beacon.svg":          []byte(beacon()),
 	}
 	for name, icon := range map[string]iconSpec{
 		"icon-32.png":           {size: 32, scale: 1, round: 0.22},

@@ -85,6 +85,7 @@ const (
 	slate = "#1b2027"
 	gold  = "#e2b45f"
 	green = "#7fb069"
+	ember = "#ef6a4d"
 )
 
 // markSVG is for use inside a page: classes, no ids; the theme colours it.
@@ -102,6 +103,12 @@ func faviconSVG() string {
 		fmt.Sprintf(`<path fill="%s" d="%s"/>`, gold, wafer().path()),
 		fmt.Sprintf(`<path fill="%s" d="%s"/>`, slate, leaf(3.2).path()),
 		fmt.Sprintf(`<path fill="%s" fill-rule="evenodd" d="%s%s"/></g>`, green, leaf(0).path(), rib().path()))
+}
+
+// waitingSVG is the favicon while a card waits: a lamp is lit in its corner.
+func waitingSVG() string {
+	lamp := fmt.Sprintf(`<circle cx="49" cy="15" r="15" fill="%s"/><circle cx="49" cy="15" r="11" fill="%s"/>`, slate, ember)
+	return strings.TrimSuffix(faviconSVG(), "</svg>") + lamp + "</svg>"
 }
 
 // lockupSVG is the mark with the name, in outlines of plain strokes so that no
