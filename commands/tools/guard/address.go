@@ -154,6 +154,9 @@ func numeric(label string) bool {
 // asciiName maps a name as browsers do (full-width digits, ideographic stops,
 // capital letters) and checks its labels.
 func asciiName(host string) (string, error) {
+	if len(host) > 4*253 { // the mapping's work is not linear
+		return "", refuse("the host name is too long")
+	}
 	profile := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.StrictDomainName(false))
 	name, err := profile.ToASCII(host)
 	if err != nil {

@@ -62,6 +62,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Timeout, DefaultTimeout))
 	defer cancel()
 	t := c.transport(trusted)
+	defer t.CloseIdleConnections()
 	t.DisableKeepAlives = true // a connection lives no longer than its check
 	h := &hop{first: u, url: u, method: cmp.Or(strings.ToUpper(r.Method), http.MethodGet), header: r.Header.Clone(), secret: r.Secret, body: r.Body,
 		redirects: r.Redirects, within: r.SameOrigin}

@@ -2,9 +2,17 @@ package guard
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // world is a network without a network: names, what was dialled, and one server
@@ -29,20 +38,59 @@ type world struct {
 	answer  http.HandlerFunc
 }
 
-// newWorld serves answer at every address that is dialled.
+// newWorld serves answer at every address that is dialled, with TLS (for a.test
+// and b.test) at ports that end in 443.
 func newWorld(t *testing.T, dns map[string][][]string, answer http.HandlerFunc) *world {
 	t.Helper()
 	w := &world{dns: dns, answer: answer}
 	srv := httptest.NewServer(http.HandlerFunc(w.serve))
 	t.Cleanup(srv.Close)
-	w.Client = New(Config{Resolver: w, Private: func() bool { return w.private },
+	cert, roots := certificate(t, "a.test", "b.test", "93.184.216.34")
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
+	secure.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	w.Client = New(Config{Resolver: w, Private: func() bool { return w.private }, Roots: roots,
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			w.mu.Lock()
 			w.dialled = append(w.dialled, address)
 			w.mu.Unlock()
-			return (&net.Dialer{}).DialContext(ctx, network, srv.Listener.Addr().String())
+			to := srv
+			if strings.HasSuffix(address, "443") {
+				to = secure
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, to.Listener.Addr().String())
 		}})
 	return w
+}
+
+// certificate makes a certificate for the given hosts, which is its own root.
+func certificate(t *testing.T, hosts ...string) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			c.IPAddresses = append(c.IPAddresses, ip)
+		} else {
+			c.DNSNames = append(c.DNSNames, h)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(c)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
 func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
