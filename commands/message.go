@@ -215,9 +215,18 @@ func endOpen(t *transcript.Chat, reason string, now time.Time) []events.Payload 
 	if r == nil {
 		return nil
 	}
+	return append(EndCalls(t, r, reason), events.ReplyFinished{Reply: r.ID, Status: events.Stopped, Reason: reason,
+		Metrics: transcript.Measure(r, 0, now)})
+}
+
+// EndCalls gives what has to be recorded before the end of an open reply: its
+// cards are withdrawn, its calls stopped. Reason is stopped, deleted or disabled.
+func EndCalls(t *transcript.Chat, r *transcript.Reply, reason string) []events.Payload {
 	var out []events.Payload
 	for _, p := range t.Pending {
-		out = append(out, events.ConsentWithdrawn{Consent: p.Consent, Reason: reason})
+		if p.Reply == r.ID {
+			out = append(out, events.ConsentWithdrawn{Consent: p.Consent, Reason: reason})
+		}
 	}
 	for _, x := range r.Live() {
 		for _, k := range x.Calls {
@@ -226,6 +235,5 @@ func endOpen(t *transcript.Chat, reason string, now time.Time) []events.Payload 
 			}
 		}
 	}
-	return append(out, events.ReplyFinished{Reply: r.ID, Status: events.Stopped, Reason: reason,
-		Metrics: transcript.Measure(r, 0, now)})
+	return out
 }

@@ -61,7 +61,7 @@ var types = func() map[string]Info {
 	m := make(map[string]Info)
 	for _, i := range slices.Concat(chatTypes(), messageTypes(), replyTypes(), roundTypes(), toolTypes(),
 		consentTypes(), userTypes(), folderTypes(), connectionTypes(), modelTypes(), instanceTypes(), busTypes(),
-		customTypes(), serverTypes(), searchTypes(), pushTypes()) {
+		planTypes(), customTypes(), serverTypes(), searchTypes(), pushTypes()) {
 		if _, dup := m[i.Name]; dup {
 			panic("event type registered twice: " + i.Name)
 		}

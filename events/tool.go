@@ -33,6 +33,9 @@ type ToolCalled struct {
 	Label  string `json:"label,omitempty"`
 	Icon   string `json:"icon,omitempty"`
 	Detail string `json:"detail,omitempty"`
+	// Extra is what some endpoints want back with the call (a signature of the
+	// thought behind it).
+	Extra RawJSON `json:"extra,omitempty"`
 }
 
 // ToolStarted says that a call runs now.

@@ -39,6 +39,7 @@ func (Windows) Types() []string {
 		"reply.requested", "reply.finished", "reply.folded", "message.edited", "message.withdrawn",
 		"chat.renamed", "chat.moved", "chat.pinned", "chat.mode_changed", "chat.model_changed", "chat.effort_changed",
 		"chat.scope_changed", "chat.allow_added", "chat.allow_cleared", "chat.rewound", "chat.compacted", "compaction.requested", "compaction.failed",
+		"plan.submitted", "plan.updated",
 		"chat.imported", "chat.forked", "chat.deleted",
 	}
 }

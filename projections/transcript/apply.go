@@ -100,6 +100,10 @@ func (c *Chat) stepChat(e *events.Envelope, p events.Payload) {
 		c.rewind(e, p.Message)
 	case events.ChatImported:
 		c.Owner = p.Owner
+	case events.PlanSubmitted:
+		c.Plan = &Plan{PlanSubmitted: p}
+	case events.PlanUpdated:
+		c.Plan.update(p)
 	case events.CompactionRequested:
 		c.Compacting, c.CompactError = p.Compaction, nil
 	case events.CompactionFailed:
@@ -177,4 +181,20 @@ func (c *Chat) unqueue(message string) *QueuedMessage {
 	q := c.Queue[i]
 	c.Queue = slices.Delete(c.Queue, i, i+1)
 	return q
+}
+
+// update ticks tasks; those that the plan does not have are left out.
+func (p *Plan) update(u events.PlanUpdated) {
+	if p == nil {
+		return
+	}
+	for _, change := range u.Tasks {
+		for _, ph := range p.Phases {
+			for i := range ph.Tasks {
+				if ph.Tasks[i].ID == change.ID {
+					ph.Tasks[i].State = change.State
+				}
+			}
+		}
+	}
 }

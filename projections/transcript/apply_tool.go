@@ -7,7 +7,7 @@ func (c *Chat) stepTool(e *events.Envelope, p events.Payload) {
 	case events.ToolCalled:
 		if x := c.findRound(p.Reply, p.Round); x != nil {
 			x.Calls = append(x.Calls, &Call{ID: p.Call, Index: p.Index, Name: p.Name, Arguments: p.Arguments, Raw: p.Raw,
-				Risk: p.Risk, Why: p.Why, Status: Called, Label: p.Label, Icon: p.Icon, Detail: p.Detail})
+				Risk: p.Risk, Why: p.Why, Status: Called, Extra: p.Extra, Label: p.Label, Icon: p.Icon, Detail: p.Detail})
 		}
 	case events.ToolStarted:
 		if k := c.findCall(p.Reply, p.Round, p.Call); k != nil {

@@ -60,12 +60,34 @@ type Chat struct {
 	Left []*Turn `json:"-"`
 	// Pending is the cards that wait for an answer.
 	Pending []events.ConsentRequested `json:"pending,omitempty"`
+	// Plan is the newest plan as it stands, nil before the first.
+	Plan *Plan `json:"plan,omitempty"`
 	// Summary is the newest compaction, nil before the first. Compacting is the
 	// one that was asked for by hand and is not there yet.
 	Summary    *Summary `json:"summary,omitempty"`
 	Compacting string   `json:"compacting,omitempty"`
 	// CompactError is why the last compaction by hand failed.
 	CompactError *events.RoundError `json:"compact_error,omitempty"`
+}
+
+// Plan is what a model set out to do.
+type Plan struct {
+	events.PlanSubmitted
+}
+
+// Open counts the tasks that are neither done nor dropped.
+func (p *Plan) Open() (n int) {
+	if p == nil {
+		return 0
+	}
+	for _, ph := range p.Phases {
+		for _, t := range ph.Tasks {
+			if t.State != events.TaskDone && t.State != events.TaskDropped {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Summary stands for the turns up to and with a message in what the model is

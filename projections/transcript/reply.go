@@ -170,6 +170,7 @@ type Call struct {
 	Name      string          `json:"name"`
 	Arguments events.RawJSON  `json:"arguments"`
 	Raw       string          `json:"raw"`
+	Extra     events.RawJSON  `json:"extra,omitempty"`
 	Risk      string          `json:"risk"`
 	Why       string          `json:"why,omitempty"`
 	Status    string          `json:"status"` // Called, Running, then as events.Tool…, or Interrupted
