@@ -280,10 +280,10 @@ func (h *history) running(c *transcript.Chat, r *transcript.Reply) []events.Payl
 			}[h.rng.IntN(3)]
 		}
 	case 5:
-		return []events.Payload{events.ConsentRequested{Consent: h.id("k"), Reply: r.ID, Round: x.N, Kind: "approval"}}
+		return []events.Payload{h.card(r, x)}
 	case 6:
 		if len(c.Pending) > 0 {
-			return []events.Payload{events.ConsentAnswered{Consent: c.Pending[0].Consent}}
+			return h.settle(&c.Pending[0])
 		}
 	case 7:
 		return []events.Payload{events.RoundSuperseded{Reply: r.ID, Round: x.N}, events.ReplyResumed{Reply: r.ID}}
@@ -300,4 +300,39 @@ func (h *history) running(c *transcript.Chat, r *transcript.Reply) []events.Payl
 	}
 	kind := []string{events.ChunkContent, events.ChunkReasoning, events.ChunkArguments}[h.rng.IntN(3)]
 	return []events.Payload{events.ReplyChunk{Reply: r.ID, Round: x.N, Kind: kind, Text: h.text(), Cuts: [][2]int64{{0, int64(h.rng.IntN(90))}}}}
+}
+
+// card asks about all calls of a round.
+func (h *history) card(r *transcript.Reply, x *transcript.Round) events.Payload {
+	out := events.ConsentRequested{Consent: h.id("k"), Reply: r.ID, Round: x.N, Kind: events.ConsentApproval, Mode: "manual", Expires: "2026-12-01T00:00:00Z"}
+	for i, call := range x.Calls {
+		out.Items = append(out.Items, events.ConsentItem{Key: fmt.Sprint(i), Call: call.ID, Name: call.Name, Arguments: []byte(`{"u":"<é>"}`), Detail: h.text()})
+	}
+	return out
+}
+
+// settle ends a card in one of the ways.
+func (h *history) settle(card *events.ConsentRequested) []events.Payload {
+	switch h.rng.IntN(6) {
+	case 0:
+		return []events.Payload{events.ConsentExpired{Consent: card.Consent}}
+	case 1:
+		return []events.Payload{events.ConsentWithdrawn{Consent: card.Consent, Reason: "stopped"}}
+	}
+	out := events.ConsentAnswered{Consent: card.Consent, Session: "s", Address: "192.0.2.1"}
+	always := false
+	for _, x := range card.Items {
+		a := events.ConsentAnswer{Key: x.Key, Verdict: []string{events.VerdictAllow, events.VerdictAlways, events.VerdictDeny}[h.rng.IntN(3)]}
+		if h.rng.IntN(3) == 0 {
+			a.Arguments = []byte(`{"u":"other"}`)
+		}
+		if a.Verdict == events.VerdictAlways {
+			a.Pattern, always = x.Name, true
+		}
+		out.Answers = append(out.Answers, a)
+	}
+	if always {
+		return []events.Payload{out, events.ChatAllowAdded{Pattern: "fetch", Consent: card.Consent}}
+	}
+	return []events.Payload{out}
 }

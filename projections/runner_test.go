@@ -16,7 +16,9 @@ import (
 	"lembas/projections"
 )
 
-func names() []string { return []string{"sidebar", "accounts", "replies", "windows"} }
+func names() []string {
+	return []string{"sidebar", "accounts", "replies", "windows", "consents", "audit"}
+}
 
 // dump is all rows of a projection but its checkpoint.
 func dump(t testing.TB, st *store.Store, name string) map[string]string {

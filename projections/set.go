@@ -12,6 +12,8 @@ type Set struct {
 	Accounts *Accounts
 	Replies  *Replies
 	Windows  *Windows
+	Consents *Consents
+	Audit    *Audit
 
 	st *store.Store
 }
@@ -19,8 +21,9 @@ type Set struct {
 // Open prepares all projections of a store. They stand where they stood when it
 // was closed until Run or CatchUp.
 func Open(st *store.Store) (*Set, error) {
-	s := &Set{Sidebar: NewSidebar(st), Accounts: NewAccounts(st), Replies: NewReplies(st), Windows: NewWindows(st), st: st}
-	r, err := NewRunner(st, s.Sidebar, s.Accounts, s.Replies, s.Windows)
+	s := &Set{Sidebar: NewSidebar(st), Accounts: NewAccounts(st), Replies: NewReplies(st), Windows: NewWindows(st),
+		Consents: NewConsents(st), Audit: NewAudit(st), st: st}
+	r, err := NewRunner(st, s.Sidebar, s.Accounts, s.Replies, s.Windows, s.Consents, s.Audit)
 	s.Runner = r
 	return s, err
 }
