@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -65,8 +66,10 @@ func (c *Client) run(ctx context.Context, st events.ServerState, secrets map[str
 	if !ok {
 		return tools.Failed("The arguments must be one JSON object.")
 	}
+	told := newLines(call)
+	defer told.end()
 	for try := 1; ; try++ {
-		res, w, err := inSession(ctx, c, st, secrets, lines(call), func(ctx context.Context, s *mcp.ClientSession) (*mcp.CallToolResult, error) {
+		res, w, err := inSession(ctx, c, st, secrets, told.take, func(ctx context.Context, s *mcp.ClientSession) (*mcp.CallToolResult, error) {
 			if bytes.Contains(t.Schema, []byte(`"x-mcp-header"`)) { // the SDK knows the headers only from a list
 				if err := pages(ctx, s, func(found *mcp.Tool) bool { return found.Name != t.Name }); err != nil {
 					return nil, err
@@ -94,23 +97,34 @@ func object(args json.RawMessage) (json.RawMessage, bool) {
 	return args, args[0] == '{' && json.Valid(args)
 }
 
-// lines makes progress of this call into lines for who watches.
-func lines(call tools.Call) func(*mcp.ProgressNotificationParams) {
-	if call.Progress == nil {
-		return nil
+// lines makes progress of one call into lines for who watches. The SDK tells of
+// it behind the call's back: a line can come after the answer, and is dropped.
+type lines struct {
+	call tools.Call
+	mu   sync.Mutex
+	left int
+}
+
+func newLines(call tools.Call) *lines { return &lines{call: call, left: maxProgress} }
+
+func (l *lines) take(p *mcp.ProgressNotificationParams) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.ProgressToken != l.call.ID || l.left <= 0 || l.call.Progress == nil {
+		return
 	}
-	n := 0 // the SDK handles a session's notifications one by one
-	return func(p *mcp.ProgressNotificationParams) {
-		if p.ProgressToken != call.ID || n >= maxProgress {
-			return
-		}
-		n++
-		amount := fmt.Sprintf("%g", p.Progress)
-		if p.Total > 0 {
-			amount += fmt.Sprintf(" of %g", p.Total)
-		}
-		call.Progress(line(strings.TrimSpace(p.Message+" ("+amount+")"), maxProgressLine))
+	l.left--
+	amount := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		amount += fmt.Sprintf(" of %g", p.Total)
 	}
+	l.call.Progress(strings.TrimSpace(line(p.Message, maxProgressLine) + " (" + amount + ")"))
+}
+
+func (l *lines) end() {
+	l.mu.Lock()
+	l.left = 0
+	l.mu.Unlock()
 }
 
 // explain says in words what went wrong. It names no address: there may be a key
