@@ -183,6 +183,17 @@ func (u *User) signedIn(login string, now time.Time) bool {
 	return ok && (x.Expires.IsZero() || now.Before(x.Expires))
 }
 
+// LivePushes are the browsers that would be told now, the newest first.
+func (u *User) LivePushes(now time.Time) (out []Push) {
+	for _, p := range u.Pushes {
+		if u.signedIn(p.Session, now) && !u.Disabled {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b Push) int { return strings.Compare(b.ID, a.ID) })
+	return out
+}
+
 // deadPushes ends the subscriptions of logins that have expired, and counts the
 // others.
 func (s *Service) deadPushes(u *User) ([]events.Payload, []events.Put, int, error) {
@@ -244,22 +255,19 @@ func (s *Service) unsubscribe(ctx context.Context, c Caller, user, push, reason 
 	return res, err
 }
 
-// PushTargets gives where a person is told now, oldest first: nowhere for a
+// PushTargets gives where a person is told now, the newest first: nowhere for a
 // disabled account, and not where the login has ended. lost are subscriptions
 // whose secrets are not there.
 func (s *Service) PushTargets(ctx context.Context, user string) (targets []PushTarget, lost []string, err error) {
 	u, err := s.User(ctx, user)
-	if err != nil || u.Disabled {
+	if err != nil {
 		return nil, nil, err
 	}
-	for _, id := range slices.Sorted(maps.Keys(u.Pushes)) {
-		if !u.signedIn(u.Pushes[id].Session, s.Now()) {
-			continue
-		}
-		t, err := s.openPush(u.Pushes[id])
+	for _, p := range u.LivePushes(s.Now()) {
+		t, err := s.openPush(p)
 		switch {
 		case errors.Is(err, events.ErrNotFound), errors.Is(err, events.ErrDamaged):
-			lost = append(lost, id)
+			lost = append(lost, p.ID)
 		case err != nil:
 			return nil, nil, err
 		default:

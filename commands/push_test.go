@@ -129,7 +129,9 @@ func TestPushRefusals(t *testing.T) {
 		{"keys.p256dh", func(s *Subscribe) { s.P256dh = "" }},
 		{"keys.p256dh", func(s *Subscribe) { s.P256dh = s.P256dh[:40] }},
 		{"keys.p256dh", func(s *Subscribe) { s.P256dh = base64.RawURLEncoding.EncodeToString(make([]byte, 65)) }},
-		{"keys.p256dh", func(s *Subscribe) { s.P256dh = base64.RawURLEncoding.EncodeToString(append([]byte{4}, make([]byte, 64)...)) }},
+		{"keys.p256dh", func(s *Subscribe) {
+			s.P256dh = base64.RawURLEncoding.EncodeToString(append([]byte{4}, make([]byte, 64)...))
+		}},
 		{"keys.auth", func(s *Subscribe) { s.Auth = "" }},
 		{"keys.auth", func(s *Subscribe) { s.Auth = base64.RawURLEncoding.EncodeToString(make([]byte, 17)) }},
 		{"keys.auth", func(s *Subscribe) { s.Auth = "!!" }},
@@ -223,7 +225,7 @@ func TestPushOfATokenAndOfALoginThatExpired(t *testing.T) {
 	script := Caller{User: ann.User, Token: token.ID}
 	byToken := h.subscribe(t, script, "token")
 	byLogin := h.subscribe(t, ann, "login")
-	if got := h.told(t, ann.User); !slices.Equal(got, []string{byToken, byLogin}) {
+	if got := h.told(t, ann.User); !slices.Equal(got, []string{byLogin, byToken}) {
 		t.Errorf("told %v", got)
 	}
 	h.now = h.now.Add(SessionLife)
@@ -254,7 +256,7 @@ func TestPushWithoutItsSecret(t *testing.T) {
 	check(t, err)
 	targets, gone, err := h.PushTargets(t.Context(), ann.User)
 	check(t, err)
-	if len(targets) != 1 || targets[0].ID != kept || !slices.Equal(gone, []string{broken, lost}) {
+	if len(targets) != 1 || targets[0].ID != kept || !slices.Equal(gone, []string{lost, broken}) {
 		t.Errorf("targets %v, lost %v", targets, gone)
 	}
 	check(t, h.EndPush(t.Context(), ann.User, lost))

@@ -41,6 +41,10 @@ var matrix = []struct{ route, path, body, want string }{
 	{"POST /api/v1/tokens", "", `{"name":"x"}`, "401 201 201 201 403"},
 	{"DELETE /api/v1/tokens/{id}", "/api/v1/tokens/$token", "", "401 404 204 404 403"},
 
+	{"GET /api/v1/push", "", "", "401 200 200 200 200"},
+	{"POST /api/v1/push", "", subscription, "401 201 201 201 403"},
+	{"DELETE /api/v1/push/{id}", "/api/v1/push/$push", "", "401 404 204 404 403"},
+
 	{"GET /api/v1/connections", "", "", "401 404 404 200 404"},
 	{"POST /api/v1/connections", "", `{"name":"x","base_url":"http://x.test/v1"}`, "401 404 404 201 403"},
 	{"GET /api/v1/connections/{id}", "/api/v1/connections/$connection", "", "401 404 404 200 404"},
@@ -109,7 +113,7 @@ func newWorld(t *testing.T) *world {
 	}
 	queued, waiting := submit(busy, "next"), submit(stuck, "next")
 	w.reply(stuck, "Done, and the loop delivered nothing.")
-	var folder, session, token struct {
+	var folder, session, token, push struct {
 		ID    string
 		Items []struct{ ID string }
 	}
@@ -117,7 +121,8 @@ func newWorld(t *testing.T) *world {
 	w.do(nil, "POST", "/auth/login", map[string]string{"email": "ann@example.test", "password": password})
 	w.do(w.ann, "GET", "/api/v1/sessions", nil).json(t, &session)
 	w.do(w.ann, "POST", "/api/v1/tokens", map[string]string{"name": "x"}).json(t, &token)
-	w.names = map[string]string{"chat": chat.Chat, "message": chat.Message, "reply": chat.Reply, "busy": busy.Chat, "queued": queued,
+	w.do(w.ann, "POST", "/api/v1/push", subscription).json(t, &push)
+	w.names = map[string]string{"push": push.ID, "chat": chat.Chat, "message": chat.Message, "reply": chat.Reply, "busy": busy.Chat, "queued": queued,
 		"stuck": stuck.Chat, "waiting": waiting, "folder": folder.ID, "session": session.Items[0].ID, "token": token.ID,
 		"connection": connection, "model": model, "ann": w.ann.id}
 	return w

@@ -18,7 +18,7 @@ func routes(c Config, front *request.Front) *chi.Mux {
 
 	all := request.Router{Mux: mux, Front: front}
 	person, admin := all.With(front.NeedUser), all.With(front.NeedAdmin)
-	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Ready: c.Ready}
+	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Ready: c.Ready, PushKey: c.PushKey}
 	in := auth.New(c.Service, c.Pages, c.Log)
 
 	all.Get("/healthz", a.Healthz)
@@ -46,6 +46,9 @@ func routes(c Config, front *request.Front) *chi.Mux {
 	person.Get(v1+"/tokens", a.Tokens)
 	person.Post(v1+"/tokens", a.CreateToken)
 	person.Delete(v1+"/tokens/{id}", a.DeleteToken)
+	person.Get(v1+"/push", a.Pushes)
+	person.Post(v1+"/push", a.CreatePush)
+	person.Delete(v1+"/push/{id}", a.DeletePush)
 
 	admin.Get(v1+"/connections", a.Connections)
 	admin.Post(v1+"/connections", a.CreateConnection)

@@ -30,7 +30,8 @@ type Streams struct {
 	Chat, Person, Page request.Handler
 }
 
-// Config is what the server is made of. All fields but Ready are needed.
+// Config is what the server is made of. All fields but Ready
+// and PushKey are needed.
 type Config struct {
 	Service  *commands.Service
 	Policy   request.Policy
@@ -40,6 +41,8 @@ type Config struct {
 	Markdown api.Markdown
 	Pages    Pages
 	Streams  Streams
+	// PushKey is the instance's public key for Web Push.
+	PushKey string
 	// Static serves /static/HASH/FILE, Fixed the files at conventional names.
 	Static, Fixed http.Handler
 	// Metrics is the registry that /metrics shows and that requests are

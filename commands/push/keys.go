@@ -36,11 +36,16 @@ func (k *Keys) Public() string {
 // came without its secrets. Two that do it at once get the same. The log must
 // have its first event already (commands.Service.Open).
 func EnsureKeys(ctx context.Context, log events.Log, secrets commands.Secrets) (*Keys, error) {
+	// The claim is looked at first: a key that is made after this conflicts.
+	at, err := log.Stream(ctx, events.ClaimStream(keyClaim))
+	if err != nil {
+		return nil, fmt.Errorf("reading the claim on the push key: %w", err)
+	}
 	keys, err := readKeys(secrets)
 	if !errors.Is(err, events.ErrNotFound) {
 		return keys, err
 	}
-	err = makeKeys(ctx, log, secrets)
+	err = makeKeys(ctx, log, secrets, at)
 	if err != nil && !errors.Is(err, events.ErrConflict) {
 		return nil, fmt.Errorf("making the push key: %w", err)
 	}
@@ -60,7 +65,7 @@ func readKeys(secrets commands.Secrets) (*Keys, error) {
 }
 
 // makeKeys keeps a new key together with the claim on it.
-func makeKeys(ctx context.Context, log events.Log, secrets commands.Secrets) error {
+func makeKeys(ctx context.Context, log events.Log, secrets commands.Secrets, at events.StreamInfo) error {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -73,16 +78,11 @@ func makeKeys(ctx context.Context, log events.Log, secrets commands.Secrets) err
 	if err != nil {
 		return err
 	}
-	claim := events.ClaimStream(keyClaim)
-	at, err := log.Stream(ctx, claim)
-	if err != nil {
-		return err
-	}
 	made := []events.New{{Payload: events.ClaimMade{Owner: "instance"}}}
 	if at.Version > 0 { // a copy of a log, without its vault
 		made = append([]events.New{{Payload: events.ClaimReleased{}}}, made...)
 	}
 	_, err = log.Append(ctx, events.Batch{Actor: events.Actor{Kind: events.System, ID: "lembas"}, Correlation: keyClaim, Causation: keyClaim,
-		Puts: []events.Put{put}, Parts: []events.Part{{Stream: claim, Expect: events.Exactly(at.Deciding), Events: made}}})
+		Puts: []events.Put{put}, Parts: []events.Part{{Stream: events.ClaimStream(keyClaim), Expect: events.Exactly(at.Deciding), Events: made}}})
 	return err
 }

@@ -18,6 +18,8 @@ type API struct {
 	Sidebar  Sidebar
 	Accounts Accounts
 	Markdown Markdown
+	// PushKey is the instance's public key for Web Push.
+	PushKey string
 	// Ready says why the server cannot serve, nil when it can.
 	Ready func(context.Context) error
 }
