@@ -53,8 +53,8 @@ func checkAddress(template string) error {
 	switch {
 	case len(template) > maxTemplate:
 		return events.Invalid("url", "at most %d bytes", maxTemplate)
-	case strings.ContainsFunc(template, func(r rune) bool { return control(r) || r == ' ' || r == '\\' }):
-		return events.Invalid("url", `must hold no spaces, control characters or backslashes; write %%20 or %%5C`)
+	case strings.ContainsFunc(template, func(r rune) bool { return control(r) || r == '\\' }):
+		return events.Invalid("url", "must hold no control characters or backslashes; write %%5C for one")
 	}
 	if _, err := origin(template); err != nil {
 		return err
@@ -62,6 +62,8 @@ func checkAddress(template string) error {
 	for _, p := range split(template) {
 		switch {
 		case p.hole:
+		case strings.Contains(p.text, " "):
+			return events.Invalid("url", "must hold no spaces; write %%20")
 		case strings.Contains(p.text, "#"):
 			return events.Invalid("url", "must hold no # part: it is never sent")
 		case strings.Contains(p.text, "{{"), strings.Contains(p.text, "}}"):

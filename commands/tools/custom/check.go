@@ -98,6 +98,8 @@ func checkHeaders(headers []events.CustomHeader) error {
 			return events.Invalid("headers", "%s is there twice", name)
 		case h.Secret && h.Value != "":
 			return events.Invalid("headers", "the value of the secret header %s is kept apart", name)
+		case !h.Secret && !hasHole(h.Value) && (name == "Authorization" || name == "Cookie"):
+			return events.Invalid("headers", "%s must be a secret header", name)
 		case len(h.Value) > maxHeader, !utf8.ValidString(h.Value), strings.ContainsFunc(h.Value, control):
 			return events.Invalid("headers", "the value of %s must be one line of at most %d bytes", name, maxHeader)
 		}
