@@ -63,6 +63,8 @@ func (p *Pages) Mount(person, admin request.Router) {
 	person.Post("/settings/preferences", p.savePreferences)
 	person.Post("/settings/password", p.savePassword)
 	person.Delete("/settings/sessions/{id}", p.endSession)
+	person.Get("/settings/push", p.toldBrowsers)
+	person.Delete("/settings/push/{id}", p.removePush)
 	person.Post("/settings/tokens", p.makeToken)
 	person.Delete("/settings/tokens/{id}", p.revokeToken)
 

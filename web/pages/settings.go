@@ -24,7 +24,7 @@ func (p *Pages) settings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := templates.Settings{Preferences: preferences, Password: templates.PasswordForm{Email: u.Email},
-		Sessions: sessions(r, u), Tokens: p.tokens(u)}
+		Push: p.pushes(r, u), Sessions: sessions(r, u), Tokens: p.tokens(u)}
 	if v.Shell, err = p.shell(r, "settings", "Settings", at); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func fragmentTypes() map[string]reflect.Type {
 		// Settings, each a section.
 		"settings-preferences": reflect.TypeFor[Preferences](),
 		"settings-password":    reflect.TypeFor[PasswordForm](),
+		"settings-pushes":      reflect.TypeFor[Push](), // #pushes
 		"settings-sessions":    reflect.TypeFor[Sessions](),
 		"settings-tokens":      reflect.TypeFor[Tokens](),
 		// Administration.

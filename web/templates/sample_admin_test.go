@@ -7,6 +7,10 @@ func sampleSettings() templates.Settings {
 		Shell:       sampleShell("settings", "Settings"),
 		Preferences: templates.Preferences{Models: []templates.Option{{Label: "The instance’s default"}, {Value: "x1", Label: "Qwen3 Coder", Selected: true}}, Follow: true, Shortcuts: true, Saved: "Saved."},
 		Password:    templates.PasswordForm{Email: "ann@example.org", Errors: templates.Errors{"current": "That is not your present password."}},
+		Push: templates.Push{This: "p1", Items: []templates.PushBrowser{
+			{ID: "p1", Device: "Firefox on Linux", Host: "updates.push.services.mozilla.com", Since: at("3 March"), This: true},
+			{ID: "p2", Device: "Chrome on Android", Host: "fcm.googleapis.com", Since: at("1 March")},
+		}},
 		Sessions: templates.Sessions{Items: []templates.Session{
 			{ID: "s1", Device: "Firefox on Linux", Address: "192.0.2.7", Since: at("3 March"), Current: true},
 			{ID: "s2", Device: "Safari on iPhone", Address: "2001:db8::17", Since: at("1 March")},

@@ -4,6 +4,7 @@ package templates
 type Settings struct {
 	Shell
 	Preferences Preferences
+	Push        Push
 	Password    PasswordForm
 	Sessions    Sessions
 	Tokens      Tokens
