@@ -88,6 +88,11 @@ func (a auditCalls) answered(r *AuditRow, p events.ConsentAnswered) error {
 	if _, err := getJSON(a.tx, a.cardKey(p.Consent), &card); err != nil {
 		return err
 	}
+	if len(card.Items) == 0 { // of a card that is not known: its words still count
+		for _, w := range p.Answers {
+			card.Items = append(card.Items, AuditItem{Key: w.Key})
+		}
+	}
 	for i := range card.Items {
 		if err := a.answer(&card, &card.Items[i], p.Answers); err != nil {
 			return err
@@ -118,10 +123,12 @@ func (a auditCalls) answer(card *auditCard, x *AuditItem, answers []events.Conse
 		}
 		x.Verdict = w.Verdict
 		x.Pattern, x.PatternHash = patternOf(w.Pattern, x.Tool)
-		if h := argumentsHash(w.Arguments); h != "" && h != x.Arguments && w.Verdict != events.VerdictDeny {
-			x.Edited, x.Arguments = true, h
-			return a.update(card, x.Call, func(c *auditCall) { c.Edited, c.Hash = true, h })
+		h := argumentsHash(w.Arguments)
+		if h == "" || h == x.Arguments || w.Verdict == events.VerdictDeny {
+			return nil
 		}
+		x.Edited, x.Arguments = true, h
+		return a.update(card, x.Call, func(c *auditCall) { c.Edited, c.Hash = true, h })
 	}
 	return nil
 }

@@ -116,6 +116,22 @@ func (r *Reply) With(pending ...events.Payload) *Reply {
 	return &out
 }
 
+// Clone is a copy that later events do not change.
+func (x *Round) Clone() *Round {
+	out := *x
+	out.Calls, out.Consents = make([]*Call, len(x.Calls)), make([]*Consent, len(x.Consents))
+	for i, k := range x.Calls {
+		cp := *k
+		out.Calls[i] = &cp
+	}
+	for i, k := range x.Consents {
+		cp := *k
+		out.Consents[i] = &cp
+	}
+	out.Notes, out.Injected = slices.Clone(x.Notes), slices.Clone(x.Injected)
+	return &out
+}
+
 // finish is the end of the round's request.
 func (x *Round) finish(p events.RoundFinished) {
 	x.Done, x.Finish, x.Usage, x.Error, x.MS, x.FirstMS = true, string(p.FinishReason), p.Usage, p.Error, p.MS, p.FirstMS
