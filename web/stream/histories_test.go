@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"lembas/events"
@@ -81,7 +82,7 @@ func answered(n int) (out []events.Payload) {
 func histories() map[string][]events.Payload {
 	down := &events.RoundError{Kind: "http", Status: 429, Message: "slow <down>"}
 	queue := func(m string) events.Payload { return events.MessageQueued{Message: m, Text: "queued " + m} }
-	return map[string][]events.Payload{
+	all := map[string][]events.Payload{
 		"a reply": chain(begun(), says("r1", 1, events.ChunkReasoning, "First I *think*.\n\nThen more."), says("r1", 1, events.ChunkContent, words),
 			roundEnd("r1", 1, "stop", nil), end("r1", events.Complete, "", nil), events.ChatRenamed{Title: "Better & longer", Origin: "model"},
 			submit("t2"), asked("r2", "t2"), start("r2"), round("r2", 1), says("r2", 1, events.ChunkContent, "Second."), roundEnd("r2", 1, "stop", nil), end("r2", events.Complete, "", nil)),
@@ -133,4 +134,6 @@ func histories() map[string][]events.Payload {
 		"hostile": chain(begun(), says("r1", 1, events.ChunkReasoning, "</div></details><script>alert(1)</script>"), says("r1", 1, events.ChunkContent, "<img src=x onerror=alert(1)>\n\n</section>\n\n"+strings.Repeat("> ", 30)+"deep\n"),
 			call("r1", 1, 0, "</b><script>", `{"path":"</code>"}`), roundEnd("r1", 1, "stop", nil), end("r1", events.Complete, "", nil)),
 	}
+	maps.Copy(all, toolHistories())
+	return all
 }

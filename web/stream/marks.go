@@ -1,12 +1,6 @@
 package stream
 
-import (
-	"slices"
-
-	"lembas/events"
-	"lembas/projections/transcript"
-	"lembas/web/pages/view"
-)
+import "lembas/events"
 
 // place names one round of a reply.
 type place struct {
@@ -24,25 +18,38 @@ type marks struct {
 	state  map[string]bool // replies whose status, figures and error changed
 	rounds map[place]*roundMarks
 	order  []place // of rounds, as they were first touched
+	cards  map[string]bool // cards by their ids
+	noted  map[string]bool // replies that got a remark, in the round they were at
 	title  bool
 	queue  bool
+	// summary: the divider or the line about one that is being made.
+	summary bool
 	status bool // of the chat
 	said   []Op
 	// deleted: the chat is gone, nothing else matters.
 	deleted bool
 	text    bool // words of a reply are among it
+	// events are the positions of the batch.
+	events []events.Position
 }
 
-type roundMarks struct{ whole, content, reasoning, closed, tools, notes bool }
+// roundMarks is what was touched of a round, its calls and cards by their ids.
+type roundMarks struct {
+	whole, content, reasoning, closed, notes bool
+
+	calls map[string]callMark
+	cards map[string]bool
+}
 
 func newMarks() *marks {
-	return &marks{turns: map[string]bool{}, reply: map[string]bool{}, state: map[string]bool{}, rounds: map[place]*roundMarks{}}
+	return &marks{turns: map[string]bool{}, reply: map[string]bool{}, state: map[string]bool{}, rounds: map[place]*roundMarks{},
+		cards: map[string]bool{}, noted: map[string]bool{}}
 }
 
 func (m *marks) round(reply string, n int) *roundMarks {
 	p := place{reply, n}
 	if m.rounds[p] == nil {
-		m.rounds[p] = &roundMarks{}
+		m.rounds[p] = &roundMarks{calls: map[string]callMark{}, cards: map[string]bool{}}
 		m.order = append(m.order, p)
 	}
 	return m.rounds[p]
@@ -66,17 +73,12 @@ func (m *marks) add(p events.Payload) {
 		m.addReply(p)
 	case events.RoundStarted, events.RoundRetried, events.RoundSuperseded, events.RoundFinished:
 		m.addRound(p)
-	case events.ToolCalled:
-		r := m.round(p.Reply, p.Round)
-		r.tools, r.closed = true, true // the reasoning is over
-	case events.ToolStarted:
-		m.round(p.Reply, p.Round).tools = true
-	case events.ToolFinished:
-		m.round(p.Reply, p.Round).tools = true
-	case events.ToolInterrupted:
-		m.round(p.Reply, p.Round).tools = true
+	case events.ToolCalled, events.ToolStarted, events.ToolProgressed, events.ToolFinished, events.ToolInterrupted:
+		m.addTool(p)
 	case events.ConsentRequested, events.ConsentAnswered, events.ConsentExpired, events.ConsentWithdrawn:
 		m.addConsent(p)
+	case events.ReplyNudged, events.ReplyBudgetSpent:
+		m.addNote(p)
 	default:
 		m.addChat(p)
 	}
@@ -86,7 +88,7 @@ func (m *marks) addReply(p events.Payload) {
 	switch p := p.(type) {
 	case events.ReplyRequested:
 		touch(m.reply, p.Reply, true)
-		m.status, m.queue = true, true
+		m.status, m.queue, m.summary = true, true, true
 	case events.ReplyStarted:
 		touch(m.reply, p.Reply, false)
 	case events.ReplyReclassified:
@@ -121,26 +123,14 @@ func (m *marks) addRound(p events.Payload) {
 	}
 }
 
-// addConsent: who waits for whom shows at the reply that is open. Which one
-// that is, the state says.
-func (m *marks) addConsent(p events.Payload) {
-	if p, ok := p.(events.ConsentRequested); ok {
-		m.state[p.Reply] = true
-		m.said = append(m.said, announce("The reply waits for your answer.", true))
-	}
-	m.status = true
-	m.state[openReply] = true
-}
-
-// openReply stands for the reply that is open at the end of the batch.
-const openReply = ""
-
 func (m *marks) addChat(p events.Payload) {
 	switch p := p.(type) {
 	case events.ChatCreated, events.ChatRenamed:
 		m.title = true
 	case events.ChatRewound:
-		m.log, m.status, m.queue = true, true, true
+		m.log, m.status, m.queue, m.summary = true, true, true, true
+	case events.CompactionRequested, events.CompactionFailed, events.ChatCompacted:
+		m.summary = true
 	case events.ChatDeleted:
 		m.deleted = true
 	case events.MessageSubmitted:
@@ -157,44 +147,5 @@ func (m *marks) addChat(p events.Payload) {
 	case events.MessageEdited:
 		m.queue = true
 		touch(m.turns, p.Message, false)
-	}
-}
-
-// settle resolves openReply, marks what an ended reply leaves open, and drops
-// the parts of replies that are shown as a whole.
-func (m *marks) settle(c *transcript.Chat) {
-	if m.state[openReply] {
-		delete(m.state, openReply)
-		if r := c.Open(); r != nil {
-			m.state[r.ID] = true
-		}
-	}
-	for id := range m.state {
-		if _, r := c.Reply(id); r != nil && r.Ended() {
-			m.endRounds(r)
-		}
-	}
-	kept := m.order[:0]
-	for _, p := range m.order {
-		if _, whole := m.reply[p.reply]; !whole {
-			kept = append(kept, p)
-		}
-	}
-	m.order = kept
-}
-
-// endRounds marks what the end of a reply closes in its rounds.
-func (m *marks) endRounds(r *transcript.Reply) {
-	for _, x := range view.Rounds(r) {
-		open := slices.ContainsFunc(x.Calls, func(k *transcript.Call) bool { return k.Status == "called" })
-		if x.Superseded || x.Done && !open && x.Error == nil {
-			continue
-		}
-		y := m.round(r.ID, x.N)
-		y.tools = y.tools || open
-		y.notes = true
-		if !x.Done {
-			y.closed, y.content, y.reasoning = true, true, true
-		}
 	}
 }

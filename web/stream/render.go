@@ -52,6 +52,7 @@ func (d *drawing) draw(m *marks) ([]Op, error) {
 		}
 	}
 	d.around(m)
+	d.summary(m)
 	d.add(m.said...)
 	return d.ops, d.err
 }
@@ -141,7 +142,7 @@ func (d *drawing) round(p place, m *roundMarks) {
 	}
 	first := d.texts.fed(view.TextPrefix(r.ID, x.N)) == 0 && d.texts.fed(view.ThoughtPrefix(r.ID, x.N)) == 0
 	if m.whole {
-		d.add(put("r-"+key(p), "rounds-"+r.ID, "", d.part("round", d.v.Round(r, x))))
+		d.add(put("r-"+key(p), "rounds-"+r.ID, "", d.part("round", d.v.Round(d.c, r, x))))
 		d.texts.sync(r, x)
 	} else {
 		d.roundParts(p, r, x, m)
@@ -165,7 +166,7 @@ func (d *drawing) roundParts(p place, r *transcript.Reply, x *transcript.Round, 
 	if x.Superseded {
 		return
 	}
-	k, shown := key(p), d.v.Round(r, x)
+	k, shown := key(p), d.v.Round(d.c, r, x)
 	firstWords := d.texts.fed(view.TextPrefix(r.ID, x.N)) == 0
 	if m.reasoning && x.Reasoning.Len() > 0 {
 		d.thought(k, r, x, shown.Think)
@@ -176,9 +177,8 @@ func (d *drawing) roundParts(p place, r *transcript.Reply, x *transcript.Round, 
 	if m.content && x.Content.Len() > 0 {
 		d.add(d.texts.grow("text-"+k, view.TextPrefix(r.ID, x.N), &x.Content, view.Closed(r, x), func() string { return string(shown.HTML) })...)
 	}
-	if m.tools {
-		d.add(put("tools-"+k, "", "", d.part("tools", shown)))
-	}
+	d.calls(r, x, m)
+	d.cards(r, x, m)
 	if m.notes {
 		if r.Status == transcript.Failed {
 			d.add(remove("note-" + k + "-error")) // the reply's own error says it
@@ -206,7 +206,7 @@ func (d *drawing) thought(k string, r *transcript.Reply, x *transcript.Round, t 
 // first words.
 func (d *drawing) waiting(r *transcript.Reply, m *roundMarks, first bool) {
 	if d.v.Waiting(r) == "" {
-		if first || m.tools {
+		if first || len(m.calls) > 0 {
 			d.add(remove("wait-" + r.ID))
 		}
 	} else if m.notes {

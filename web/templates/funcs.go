@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"bytes"
 	"html/template"
 
 	"lembas/web/static"
@@ -10,11 +11,13 @@ import (
 // and the one language of status.
 func funcs(files *static.Files) template.FuncMap {
 	return template.FuncMap{
-		"static": files.URL,
-		"art":    art(files),
-		"word":   statusWord,
-		"sign":   statusIcon,
-		"list":   func(items ...string) []string { return items },
+		"static":   files.URL,
+		"art":      art(files),
+		"word":     statusWord,
+		"sign":     statusIcon,
+		"list":     func(items ...string) []string { return items },
+		"glyph":    glyph(),
+		"callword": callWord,
 	}
 }
 
@@ -32,7 +35,8 @@ func statusWord(status string) string {
 	words := map[string]string{
 		"streaming": "writing", "waiting": "waiting for you", "queued": "queued", "stopped": "stopped",
 		"failed": "failed", "interrupted": "interrupted", "complete": "done", "running": "running",
-		"ok": "done", "error": "failed", "refused": "refused", "denied": "denied", "expired": "expired",
+		"ok": "done", "error": "failed", "refused": "refused", "denied": "denied", "expired": "not answered",
+		"called": "queued",
 	}
 	if word, ok := words[status]; ok {
 		return word
@@ -40,10 +44,19 @@ func statusWord(status string) string {
 	return status
 }
 
+// callWord is statusWord of a tool call: one that a restart cut has come to
+// something, but nobody knows to what.
+func callWord(status string) string {
+	if status == "interrupted" {
+		return "outcome unknown"
+	}
+	return statusWord(status)
+}
+
 // statusIcon names the icon of a status in the icon sheet.
 func statusIcon(status string) string {
 	icons := map[string]string{
-		"streaming": "writing", "running": "writing", "waiting": "hand", "queued": "clock", "stopped": "square",
+		"streaming": "writing", "running": "run", "called": "clock", "waiting": "hand", "queued": "clock", "stopped": "square",
 		"failed": "alert", "error": "alert", "interrupted": "cut", "complete": "check", "ok": "check",
 		"refused": "ban", "denied": "ban", "expired": "clock",
 	}
@@ -51,4 +64,19 @@ func statusIcon(status string) string {
 		return icon
 	}
 	return "dot"
+}
+
+// glyph gives the name of an icon that the sheet has, for one that may come from
+// a tool that is gone or was never ours.
+func glyph() func(name string) string {
+	sheet, err := source.ReadFile("_icons.tmpl")
+	if err != nil {
+		sheet = nil // parsing the set says so
+	}
+	return func(name string) string {
+		if name != "" && bytes.Contains(sheet, []byte(`<symbol id="i-`+name+`" `)) {
+			return name
+		}
+		return "tool"
+	}
 }

@@ -32,6 +32,13 @@ func fragmentTypes() map[string]reflect.Type {
 		"think":         reflect.TypeFor[Think](),       // #think-ID-N
 		"note":          reflect.TypeFor[Note](),        // #note-ID-N-KEY
 		"tools":         reflect.TypeFor[Round](),       // #tools-ID-N
+		"tool":          reflect.TypeFor[ToolLine](),    // #tool-ID-N-INDEX
+		"tool-head":     reflect.TypeFor[ToolLine](),    // #toolhead-ID-N-INDEX
+		"tool-end":      reflect.TypeFor[ToolLine](),    // #toolend-ID-N-INDEX
+		"tool-body":     reflect.TypeFor[ToolLine](),    // #toolbody-ID-N-INDEX
+		"consent":       reflect.TypeFor[Card](),        // #card-CARD
+		"summary":       reflect.TypeFor[Summary](),     // #summary
+		"compact":       reflect.TypeFor[Compact](),     // #compact
 		"error":         reflect.TypeFor[Message](),     // #err-ID
 		"foot":          reflect.TypeFor[Message](),     // #foot-ID
 		"queue":         reflect.TypeFor[Queue](),       // #queue

@@ -87,7 +87,7 @@ func sampleMessages() []templates.Message {
 				{Reply: "r1", N: 1, Think: &templates.Think{Reply: "r1", N: 1, Summary: "Thought for 4 s", HTML: "<p>Nested queries while rows are open: each handler holds two connections. With ten in the pool that deadlocks.</p>"},
 					HTML: "<p>I will look at the pool’s figures first.</p>",
 					Tools: []templates.ToolLine{
-						{Reply: "r1", N: 1, Index: 0, Call: "call_1", Label: "fetch", Target: "https://go.dev/doc/database/manage-connections", Why: "the official words on the pool", Status: "refused", Result: "not offered", Arguments: "{\n  \"url\": \"https://go.dev/doc/database/manage-connections\"\n}", Output: "This tool was not offered."},
+						{Reply: "r1", N: 1, Index: 0, Call: "call_1", Label: "fetch", Target: "https://go.dev/doc/database/manage-connections", Why: "the official words on the pool", Status: "refused", Result: "not offered", Arguments: "{\n  \"url\": \"https://go.dev/doc/database/manage-connections\"\n}", Output: templates.Output{Head: "This tool was not offered."}},
 						{Reply: "r1", N: 1, Index: 1, Call: "call_2", Label: "file_read", Target: "internal/store/pool.go", Status: "ok", Result: "82 lines", Duration: "0.3 s"},
 					},
 					Notes: []templates.Note{{Reply: "r1", N: 1, Key: "retry", Kind: "warn", Text: "The endpoint was busy (503): tried again after 2 s."}}},

@@ -33,6 +33,7 @@ type Chat struct {
 	Composer Composer
 	Status   ChatStatus
 	Meter    Meter
+	Compact  Compact
 	// Exports are the formats to offer: label and path.
 	Exports []Option
 }
@@ -65,6 +66,8 @@ type Message struct {
 	Notice   string // "Stopped by you.", "Continued after a restart.", or ""
 	Metrics  []Metric
 	Versions *Versions // nil when there is one
+	// Summary is the divider after this reply, nil when it is elsewhere.
+	Summary *Summary
 	// Editable and Again say whether Edit and Regenerate are offered.
 	Editable bool
 	Again    bool
@@ -82,6 +85,8 @@ type Round struct {
 	// Notes are one-line remarks: a retry, a nudge, a spent budget.
 	Notes []Note
 	Tools []ToolLine
+	// Cards asked about calls of the round, in the order in which they came.
+	Cards []Card
 }
 
 // Think is a round's reasoning, folded.
@@ -101,24 +106,6 @@ type Note struct {
 	Key   string // unique in the round
 	Kind  string
 	Text  string
-}
-
-// ToolLine is one call of a tool.
-type ToolLine struct {
-	Reply     string
-	N         int    // the round
-	Index     int    // in the round; the line's id is tool-REPLY-N-INDEX
-	Call      string // the model's id of it, untrusted
-	Icon      string // a name of the icon sheet, "" is "tool"
-	Label     string // "Read", or the tool's name
-	Target    string // what it acted on, one line
-	Why       string // the model's words, or ""
-	Status    string // running, ok, error, refused, denied, expired, stopped, interrupted
-	Result    string // "18 lines", "refused: not offered", or ""
-	Duration  string // "0.3 s", or ""
-	Arguments string // JSON, indented
-	Output    string // head and tail
-	Cut       string // "12 KB more", or ""
 }
 
 // ReplyError is what ended a reply.

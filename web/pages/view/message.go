@@ -118,6 +118,6 @@ func (v *Views) Meter(c *transcript.Chat) templates.Meter {
 // what the composer offers, the handler adds.
 func (v *Views) Chat(c *transcript.Chat) templates.Chat {
 	return templates.Chat{ID: c.ID, Name: c.Title, Folder: c.Folder, Pinned: c.Pinned, Messages: v.Last(c),
-		Queue: v.Queue(c), Status: v.Status(c), Meter: v.Meter(c),
+		Queue: v.Queue(c), Status: v.Status(c), Meter: v.Meter(c), Compact: v.Compact(c),
 		Composer: templates.Composer{Chat: c.ID, State: c.Status(), Send: v.Send(c)}}
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +14,10 @@ import (
 func (v *Views) Reply(c *transcript.Chat, t *transcript.Turn, r *transcript.Reply) templates.Message {
 	m := v.Frame(c, t, r)
 	for _, x := range Rounds(r) {
-		m.Rounds = append(m.Rounds, v.Round(r, x))
+		m.Rounds = append(m.Rounds, v.Round(c, r, x))
+	}
+	if c.Summary != nil && c.Summary.Message == t.ID && t.Reply() == r {
+		m.Summary = v.Summary(c)
 	}
 	return m
 }
@@ -150,7 +152,7 @@ func metrics(r *transcript.Reply) []templates.Metric {
 
 // Round is one round of a reply. Of one that a restart cut only the remark is
 // shown: its text does not count.
-func (v *Views) Round(r *transcript.Reply, x *transcript.Round) templates.Round {
+func (v *Views) Round(c *transcript.Chat, r *transcript.Reply, x *transcript.Round) templates.Round {
 	out := templates.Round{Reply: r.ID, N: x.N, Notes: notes(r, x)}
 	if x.Superseded {
 		return out
@@ -160,7 +162,7 @@ func (v *Views) Round(r *transcript.Reply, x *transcript.Round) templates.Round 
 	}
 	out.Think = v.Think(r, x)
 	out.HTML = v.text(TextPrefix(r.ID, x.N), x.Content.String(), Closed(r, x))
-	out.Tools = tools(r, x)
+	out.Tools, out.Cards = v.Tools(c, r, x), cards(v, c, r, x)
 	return out
 }
 
@@ -189,52 +191,4 @@ func ThinkLine(r *transcript.Reply, x *transcript.Round) templates.Think {
 // Thinking says whether a round is still at its reasoning.
 func Thinking(r *transcript.Reply, x *transcript.Round) bool {
 	return !Closed(r, x) && x.Content.Len() == 0 && len(x.Calls) == 0
-}
-
-// notes are the remarks of a round: retries, a restart, an error.
-func notes(r *transcript.Reply, x *transcript.Round) []templates.Note {
-	var out []templates.Note
-	add := func(key, kind, text string) {
-		out = append(out, templates.Note{Reply: r.ID, N: x.N, Key: key, Kind: kind, Text: text})
-	}
-	for _, y := range r.Rounds {
-		if y.N == x.N && y.Superseded {
-			add("again", "info", "Interrupted by a restart, asked again.")
-			break
-		}
-	}
-	if x.Superseded {
-		return out
-	}
-	for i, t := range x.Retries {
-		add("retry"+strconv.Itoa(i+1), "warn", retryText(t)+".")
-	}
-	if x.Error != nil && r.Status != transcript.Failed {
-		title, _ := errorText(x.Error)
-		add("error", "warn", title)
-	}
-	return out
-}
-
-// tools are the calls of a round, one line each.
-func tools(r *transcript.Reply, x *transcript.Round) []templates.ToolLine {
-	var out []templates.ToolLine
-	for i, k := range x.Calls {
-		line := templates.ToolLine{Reply: r.ID, N: x.N, Index: i, Call: k.ID, Label: cmp.Or(k.Name, "unnamed tool"),
-			Why: oneLine(k.Why, 200), Status: k.Status, Arguments: indented(k.Arguments, k.Raw)}
-		if line.Status == "called" {
-			line.Status = "running"
-			if r.Ended() {
-				line.Status = transcript.Interrupted
-			}
-		}
-		line.Target = target(k.Arguments)
-		line.Output, line.Cut = output(k)
-		line.Result = result(k)
-		if k.MS > 0 {
-			line.Duration = seconds(k.MS)
-		}
-		out = append(out, line)
-	}
-	return out
 }

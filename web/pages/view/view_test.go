@@ -111,27 +111,3 @@ func TestTextsAreBounded(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
-func TestTargetOfACall(t *testing.T) {
-	for arguments, want := range map[string]string{
-		`{"why":"w","path":"a/b"}`: "a/b", `{"command":"ls\n-l\u202e"}`: "ls -l\u202e", `{}`: "", `{"n":1}`: "", `[]`: "", `{"b":"x","a":"y"}`: "y", ``: "",
-	} {
-		if got := target(events.RawJSON(arguments)); got != want {
-			t.Errorf("%s: %q, want %q", arguments, got, want)
-		}
-	}
-	long := events.RawJSON(`{"path":"` + strings.Repeat("é", 500) + `"}`)
-	if got := []rune(target(long)); len(got) != maxTarget {
-		t.Errorf("%d characters", len(got))
-	}
-}
-
-func TestOutputIsCut(t *testing.T) {
-	text, more := output(&transcript.Call{Output: strings.Repeat("é", maxOutput), Bytes: 1 << 20})
-	if len(text) > maxOutput || !strings.HasPrefix(strings.Repeat("é", maxOutput), text) || more != "1008 KB more" {
-		t.Errorf("%d bytes, %q", len(text), more)
-	}
-	if _, more := output(&transcript.Call{Output: "short", Bytes: 5}); more != "" {
-		t.Errorf("more %q", more)
-	}
-}
