@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,11 @@ const (
 	maxPages = 50
 	listTime = 30 * time.Second
 	// farewell is how long the end of a session may take, behind the back of who
-	// called: the word that a call was cancelled, and the DELETE.
-	farewell = 5 * time.Second
+	// called: the word that a call was cancelled, and the DELETE, which the SDK
+	// gives 5 s of its own.
+	farewell = 10 * time.Second
+	// older is the protocol that begins with a handshake.
+	older = "2025-11-25"
 )
 
 // Client lists and calls tools of MCP servers. Its fields are set once.
@@ -31,6 +35,8 @@ type Client struct {
 	// follow no redirect but 307 and 308. Guarded makes one.
 	HTTP    func(st events.ServerState, secrets map[string]string) (*http.Client, error)
 	Version string // of this program, for the server
+
+	farewell time.Duration // 0 is the constant
 }
 
 // Guarded makes the HTTP field: every hop is checked by g, and a server's
@@ -40,14 +46,14 @@ func Guarded(g *guard.Client) func(events.ServerState, map[string]string) (*http
 	return func(st events.ServerState, secrets map[string]string) (*http.Client, error) {
 		header := http.Header{}
 		for _, h := range st.Headers {
-			value := h.Value
+			name, value := http.CanonicalHeaderKey(h.Name), h.Value
 			if h.Secret {
-				value = secrets[http.CanonicalHeaderKey(h.Name)]
+				value = secrets[name]
 			}
 			if value == "" {
-				return nil, fmt.Errorf("the value of the header %s is missing; an administrator gives it again", h.Name)
+				return nil, fmt.Errorf("the value of the header %s is missing; an administrator gives it again", name)
 			}
-			header.Set(h.Name, value)
+			header.Set(name, value)
 		}
 		return g.HTTP(guard.HTTPOptions{URL: st.URL, Header: header, MaxBody: MaxBody, Trusted: true})
 	}
@@ -59,21 +65,22 @@ type outcome[T any] struct {
 	err   error
 }
 
-// inSession opens a session, uses it and closes it. It ends with ctx; what is
-// left to do then goes on behind it, for twice farewell at most. The watch says
-// what went over the wire.
+// inSession opens a session, uses it and closes it. It ends with ctx, which must
+// end once it returned; what is left to do then goes on behind it, for farewell
+// at most. The watch says what went over the wire.
 func inSession[T any](ctx context.Context, c *Client, st events.ServerState, secrets map[string]string, progress func(*mcp.ProgressNotificationParams),
 	use func(context.Context, *mcp.ClientSession) (T, error)) (T, *watch, error) {
 	var zero T
 	base, err := c.HTTP(st, secrets)
 	if err != nil {
-		return zero, &watch{}, err
+		return zero, &watch{fault: err}, err
 	}
 	w := newWatch(base.Transport)
+	context.AfterFunc(ctx, func() { time.AfterFunc(cmp.Or(c.farewell, farewell), w.end) })
 	done := make(chan outcome[T], 1)
 	go func() {
 		defer base.CloseIdleConnections()
-		session, err := c.connect(ctx, st, over(base, w), progress)
+		session, err := c.connect(ctx, st, base, w, progress)
 		if err != nil {
 			done <- outcome[T]{err: err}
 			return
@@ -82,7 +89,7 @@ func inSession[T any](ctx context.Context, c *Client, st events.ServerState, sec
 		cut := err != nil && ctx.Err() != nil
 		done <- outcome[T]{value, err}
 		if cut {
-			w.awaitCancelled(farewell)
+			w.awaitCancelled()
 		}
 		_ = session.Close() // a server may refuse to end a session
 	}()
@@ -99,21 +106,26 @@ func inSession[T any](ctx context.Context, c *Client, st events.ServerState, sec
 	}
 }
 
-// over is base with w around its transport.
-func over(base *http.Client, w *watch) *http.Client {
-	c := *base
-	c.Transport = w
-	return &c
-}
-
-func (c *Client) connect(ctx context.Context, st events.ServerState, client *http.Client, progress func(*mcp.ProgressNotificationParams)) (*mcp.ClientSession, error) {
+// connect shakes hands, first as the newest protocol does. A server that answers
+// what it does not know with something that is no JSON-RPC breaks the SDK's
+// connection before it can try the older way: then that is tried on its own.
+func (c *Client) connect(ctx context.Context, st events.ServerState, base *http.Client, w *watch, progress func(*mcp.ProgressNotificationParams)) (*mcp.ClientSession, error) {
+	client := *base
+	client.Transport = w
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "lembas", Version: c.Version}, &mcp.ClientOptions{
 		Logger:         slog.New(slog.DiscardHandler), // it would log what servers say
 		Capabilities:   &mcp.ClientCapabilities{},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
 	sdk.AddReceivingMiddleware(refuseRequests(progress))
-	return sdk.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: st.URL, HTTPClient: client, MaxRetries: 2, DisableStandaloneSSE: true, MaxEventSize: MaxBody}, nil)
+	transport := func() mcp.Transport {
+		return &mcp.StreamableClientTransport{Endpoint: st.URL, HTTPClient: &client, MaxRetries: 2, DisableStandaloneSSE: true, MaxEventSize: MaxBody}
+	}
+	session, err := sdk.Connect(ctx, transport(), nil)
+	if err == nil || ctx.Err() != nil || w.greeted() {
+		return session, err
+	}
+	return sdk.Connect(ctx, transport(), &mcp.ClientSessionOptions{ProtocolVersion: older})
 }
 
 // refuseRequests lets nothing of a server's own requests through: no sampling,

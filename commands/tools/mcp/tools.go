@@ -150,9 +150,9 @@ func explain(err error, w *watch, st events.ServerState) string {
 	case w.status == 401 || w.status == 403:
 		return fmt.Sprintf("The server answered with status %d: it does not accept who asks. An administrator checks its headers.", w.status)
 	case w.status != 0:
-		return fmt.Sprintf("The server answered with status %d.", w.status)
+		return fmt.Sprintf("The server answered with status %d.", w.status) + unknown(w)
 	}
-	return "The server's answer could not be read: " + hide(err.Error(), st)
+	return "The server's answer could not be read: " + hide(err.Error(), st) + unknown(w)
 }
 
 // Codes of errors that the SDK makes itself.
@@ -163,7 +163,7 @@ const (
 
 // unknown warns of a call that may have run.
 func unknown(w *watch) string {
-	if w.called && w.answered == 0 || w.called && w.answered < 300 {
+	if w.called && (w.answered < 300 || w.answered >= 500) { // 0 is no answer
 		return " Whether the tool ran is not known."
 	}
 	return ""

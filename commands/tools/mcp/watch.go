@@ -1,13 +1,13 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"sync"
-	"time"
 )
 
 const sessionHeader = "Mcp-Session-Id"
@@ -21,9 +21,14 @@ var errLarge = fmt.Errorf("the answer is larger than %d MB", MaxBody>>20)
 type watch struct {
 	next http.RoundTripper
 	told chan struct{} // closed when the server was told of a cancelled call
+	// life ends whatever is still under way. The SDK answers a server's own
+	// requests without any bound of time, and waits for that when it closes.
+	life context.Context
+	end  context.CancelFunc
 
 	mu       sync.Mutex
 	tell     sync.Once
+	shook    bool  // initialize was handed to the network
 	called   bool  // tools/call was handed to the network
 	answered int   // the status of its answer, 0 for none
 	lost     bool  // a request in a session was answered with 404
@@ -36,7 +41,9 @@ func newWatch(next http.RoundTripper) *watch {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &watch{next: next, told: make(chan struct{})}
+	w := &watch{next: next, told: make(chan struct{})}
+	w.life, w.end = context.WithCancel(context.Background())
+	return w
 }
 
 // RoundTrip sends one request of the SDK.
@@ -45,12 +52,11 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost {
 		method = rpcMethod(req)
 	}
-	if method == "tools/call" {
-		w.mu.Lock()
-		w.called, w.answered = true, 0
-		w.mu.Unlock()
-	}
-	res, err := w.next.RoundTrip(req)
+	w.before(method)
+	ctx, cancel := context.WithCancel(req.Context())
+	stop := context.AfterFunc(w.life, cancel)
+	done := func() { stop(); cancel() }
+	res, err := w.next.RoundTrip(req.WithContext(ctx))
 	if method == "notifications/cancelled" {
 		w.tell.Do(func() { close(w.told) })
 	}
@@ -62,14 +68,35 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.note(req, method, res, err)
 	}
 	if err != nil {
+		done()
 		return nil, err
 	}
-	res.Body = &bounded{ReadCloser: res.Body, left: MaxBody, cut: func() {
-		w.mu.Lock()
-		w.large = true
-		w.mu.Unlock()
-	}}
+	res.Body = &bounded{ReadCloser: res.Body, left: MaxBody, cut: w.tooLarge, done: done}
 	return res, nil
+}
+
+func (w *watch) before(method string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch method {
+	case "initialize":
+		w.shook = true
+	case "tools/call":
+		w.called, w.answered = true, 0
+	}
+}
+
+func (w *watch) tooLarge() {
+	w.mu.Lock()
+	w.large = true
+	w.mu.Unlock()
+}
+
+// greeted says whether the older handshake was begun.
+func (w *watch) greeted() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shook
 }
 
 func (w *watch) note(req *http.Request, method string, res *http.Response, err error) {
@@ -101,18 +128,16 @@ func (w *watch) expired() bool {
 
 // awaitCancelled waits until the server was told that a call is cancelled, which
 // the SDK does in the background. Without a call that was sent nobody is told.
-func (w *watch) awaitCancelled(most time.Duration) {
+func (w *watch) awaitCancelled() {
 	w.mu.Lock()
 	called := w.called
 	w.mu.Unlock()
 	if !called {
 		return
 	}
-	t := time.NewTimer(most)
-	defer t.Stop()
 	select {
 	case <-w.told:
-	case <-t.C:
+	case <-w.life.Done():
 	}
 }
 
@@ -156,6 +181,12 @@ type bounded struct {
 	io.ReadCloser
 	left int64
 	cut  func()
+	done func()
+}
+
+func (b *bounded) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
