@@ -95,6 +95,11 @@ func TestToolNamesAreUniqueAndNotBuiltIn(t *testing.T) {
 	wantField(t, err, "slug")
 	_, err = h.ChangeTool(ctx, ann, first.ID, PatchTool{Slug: ref("weather"), Label: ref("Again")})
 	check(t, err)
+	draft := weatherTool()
+	draft.Slug, draft.Headers = ref("draft"), &[]PatchHeader{{Name: "X-Key", Secret: true}}
+	if _, _, err := h.CreateTool(ctx, ann, draft); !errors.Is(err, events.ErrInvalid) || !strings.Contains(err.Error(), "needs a value") {
+		t.Errorf("a new tool whose secret has no value: %v", err)
+	}
 	for _, slug := range []string{"fetch", "notes_anything", "memory_add", "plan_update", "Weather", "", "a b", strings.Repeat("a", 65)} {
 		bad := weatherTool()
 		bad.Slug = &slug
@@ -129,6 +134,10 @@ func TestSecretHeadersAreKeptReplacedAndRemoved(t *testing.T) {
 		_, err := h.ChangeTool(ctx, ann, id, PatchTool{Headers: &headers})
 		return err
 	}
+	check(t, change(PatchHeader{Name: "accept"}, PatchHeader{Name: "Authorization", Secret: true}))
+	if got := h.toolNow(t, id).State.Headers; len(got) != 2 || got[0].Value != "text/plain" {
+		t.Errorf("an ordinary header without a value in the patch: %+v", got)
+	}
 	check(t, change(PatchHeader{Name: "AUTHORIZATION", Secret: true}))
 	if got := h.secretOf(t, id); got != "Bearer tok-12345678" {
 		t.Errorf("kept: %q", got)
@@ -145,7 +154,9 @@ func TestSecretHeadersAreKeptReplacedAndRemoved(t *testing.T) {
 	if got := h.secretOf(t, id); got != "Bearer other-9876" {
 		t.Errorf("replaced: %q", got)
 	}
-	wantField(t, change(PatchHeader{Name: "X-New", Secret: true}), "headers")
+	if err := change(PatchHeader{Name: "X-New", Secret: true}); !errors.Is(err, events.ErrInvalid) || !strings.Contains(err.Error(), "needs a value") {
+		t.Errorf("a new secret without a value: %v", err)
+	}
 	wantField(t, change(PatchHeader{Name: "X-New", Value: ref("a\r\nb"), Secret: true}), "headers")
 	// A secret that becomes an ordinary header does not become readable.
 	check(t, change(PatchHeader{Name: "Authorization", Secret: true}, PatchHeader{Name: "X-Key", Value: ref("hidden-value"), Secret: true}))

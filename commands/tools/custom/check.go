@@ -118,7 +118,7 @@ func checkContentType(name string, h events.CustomHeader) error {
 		return nil
 	}
 	media, _, err := mime.ParseMediaType(h.Value)
-	if err != nil || h.Secret || hasHole(h.Value) || !strings.Contains(media, "/") {
+	if err != nil || hasHole(h.Value) || !strings.Contains(media, "/") {
 		return events.Invalid("headers", "Content-Type must be written out, such as application/json")
 	}
 	return nil

@@ -125,6 +125,9 @@ func TestCheck(t *testing.T) {
 		"header: secret with value": {func(s *state) {
 			s.Headers = []events.CustomHeader{{Name: "X-Key", Value: "k", Secret: true}}
 		}, "headers"},
+		"header: secret type": {func(s *state) {
+			s.Headers = []events.CustomHeader{{Name: "content-type", Secret: true}}
+		}, "headers"},
 		"header: too many": {func(s *state) {
 			for i := range maxHeaders + 1 {
 				s.Headers = append(s.Headers, events.CustomHeader{Name: fmt.Sprintf("X-%d", i)})

@@ -84,9 +84,9 @@ func TestValuesAreEscapedForABody(t *testing.T) {
 		{text, `Hello {{s}} & <you>`, `{"s":"\"<a>\"\n"}`, "Hello \"<a>\"\n & <you>"},
 		{"", `{{s}}`, `{"s":"a&b"}`, "a&b"},
 		{urlencoded, `a={{s}}&b=2`, `{"s":"1&b=3+%"}`, "a=1%26b%3D3%2B%25&b=2"},
-		{xml, `<a b="{{s}}">{{u}}</a>`, `{"s":"\"'","u":"</a><b>&\u0001"}`, `<a b="&quot;&apos;">&lt;/a&gt;&lt;b&gt;&amp;</a>`},
+		{xml, `<a b="{{s}}">{{u}}</a>`, `{"s":"\"'","u":"</a><b>&\u0001\uffff"}`, `<a b="&quot;&apos;">&lt;/a&gt;&lt;b&gt;&amp;</a>`},
 		{text, strings.Repeat("{{s}}", 1000), `{"s":"` + strings.Repeat("a", 2000) + `"}`, refused},
-		{"", `{"a":"{{s}}"}`, `{"s":"` + strings.Repeat(`\u0001`, maxBody/5) + `"}`, refused},
+		{xml, `<a>{{s}}</a>`, `{"s":"` + strings.Repeat("'", maxBody/5) + `"}`, refused}, // each becomes six bytes
 	} {
 		st := all()
 		st.Method, st.Body = "POST", c.body
