@@ -160,7 +160,7 @@ func (f *feed) step(ctx context.Context) error {
 		if f.deciding = c.Deciding; m.text {
 			f.shown = time.Now()
 		}
-		return f.publish(Frame{Position: c.Position, Ops: ops})
+		return f.publish(Frame{Position: c.Position, Ops: ops, events: m.events})
 	})
 }
 
@@ -198,7 +198,7 @@ func (f *feed) publish(frame Frame) error {
 	if err != nil {
 		return err
 	}
-	f.tail.publish(frame.Position, data)
+	f.tail.publish(frame.Position, data, frame.events...)
 	f.at.Store(uint64(frame.Position))
 	f.tail.wakeAll()
 	return nil
@@ -220,6 +220,7 @@ func (h *Hub) read(ctx context.Context, c *transcript.Chat, after events.Positio
 			return nil, err
 		}
 		m.add(p)
+		m.events = append(m.events, e.Position)
 	}
 	return m, nil
 }
@@ -227,6 +228,10 @@ func (h *Hub) read(ctx context.Context, c *transcript.Chat, after events.Positio
 // maxCatchUp is how many events are made one frame for a follower that comes
 // back; after more, everything is shown anew.
 const maxCatchUp = 2000
+
+// maxParts is how often a frame for one follower alone may be sent between
+// frames of other chats, if not twice. It can have all the words of a chat.
+const maxParts = 16
 
 // catchUp makes the frame that brings a follower from a position to where the
 // chat stands now. For one at 0, and one that is far behind, it is the whole
@@ -237,8 +242,8 @@ func (h *Hub) catchUp(ctx context.Context, chat string, after events.Position) (
 		if c.Position <= after {
 			return nil
 		}
-		far, err := h.far(ctx, c, after)
-		if err != nil {
+		var far bool
+		if frame.events, far, err = h.missedEvents(ctx, c, after); err != nil {
 			return err
 		}
 		m := &marks{log: true, title: true, queue: true, status: true, deleted: c.Deleted}
@@ -254,20 +259,27 @@ func (h *Hub) catchUp(ctx context.Context, chat string, after events.Position) (
 	return frame, err
 }
 
-// far says whether there are more events after a position than one frame is
-// made of.
-func (h *Hub) far(ctx context.Context, c *transcript.Chat, after events.Position) (bool, error) {
-	if after == 0 {
-		return true, nil
-	}
+// missedEvents gives the events of a chat after a position, and says whether
+// they are more than one frame is made of. Of more than maxParts they are the
+// first and the last.
+func (h *Hub) missedEvents(ctx context.Context, c *transcript.Chat, after events.Position) (list []events.Position, far bool, err error) {
 	n := 0
-	for _, err := range h.Log.ReadStream(ctx, events.ChatStream(c.ID), after) {
+	for e, err := range h.Log.ReadStream(ctx, events.ChatStream(c.ID), after) {
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
-		if n++; n > maxCatchUp {
-			return true, nil
+		if e.Position > c.Position {
+			break
+		}
+		if n++; n <= maxParts {
+			list = append(list, e.Position)
+		}
+		if far = after == 0 || n > maxCatchUp; far {
+			break
 		}
 	}
-	return false, nil
+	if far || n > maxParts {
+		list = []events.Position{list[0], c.Position}
+	}
+	return list, far, nil
 }

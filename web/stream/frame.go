@@ -13,6 +13,8 @@ type Frame struct {
 	// Position is that of the last event in it.
 	Position events.Position
 	Ops      []Op
+	// events are the positions of the events in it, in order.
+	events []events.Position
 }
 
 // Op is one operation of the page protocol (docs/page-protocol.md). It is

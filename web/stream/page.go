@@ -76,15 +76,6 @@ type follower struct {
 	checked events.Position // of the head before the last check of rights
 }
 
-// following is a follower's place in one feed.
-type following struct {
-	feed  *feed // nil for the person's
-	tail  *tail
-	place *node           // the last frame that was sent, or need not be
-	from  events.Position // frames up to here need not be sent
-	own   *node           // a frame for this follower alone, before the others
-}
-
 // join enters the feeds first and then makes what the follower missed, so that
 // nothing falls between.
 func (p *follower) join(ctx context.Context, h *Hub, chats []string, at events.Position) error {
@@ -128,57 +119,6 @@ func (p *follower) joinChat(ctx context.Context, h *Hub, chat string, at events.
 	return s.catchUp(ctx, h)
 }
 
-// catchUp makes one frame of all that a follower behind the tail missed.
-func (s *following) catchUp(ctx context.Context, h *Hub) error {
-	frame, err := h.catchUp(ctx, s.feed.chat, s.from)
-	if err != nil || frame.Position <= s.from {
-		return err
-	}
-	var data []byte
-	if len(frame.Ops) > 0 {
-		if data, err = frame.encode(h.Log.Epoch(), s.feed.chat); err != nil {
-			return err
-		}
-	}
-	s.take(&node{position: frame.Position, data: data})
-	return nil
-}
-
-// take puts a frame for this follower before all others; those up to it are not
-// needed any more.
-func (s *following) take(own *node) {
-	if own == nil {
-		return
-	}
-	s.from = max(s.from, own.position)
-	if len(own.data) > 0 {
-		s.own = own
-	}
-}
-
-// peek is the next frame to send, nil when there is none.
-func (s *following) peek() *node {
-	if s.own != nil {
-		return s.own
-	}
-	for n := s.place.next.Load(); n != nil; n = s.place.next.Load() {
-		if n.position > s.from {
-			return n
-		}
-		s.place = n
-	}
-	return nil
-}
-
-// pass moves past the frame that peek gave.
-func (s *following) pass(n *node) {
-	if s.own == n {
-		s.own = nil
-	} else {
-		s.place, s.from = n, n.position
-	}
-}
-
 func (p *follower) leave(h *Hub) {
 	for _, s := range p.sources {
 		s.tail.leave(p.bell)
@@ -220,8 +160,12 @@ func (p *follower) follow() error {
 	}
 }
 
-// send writes all frames that are there, in the order of their positions over
-// all feeds: whoever comes back with the id of one has all before it.
+// send writes all frames that are there. A frame's id is a promise: whoever
+// comes back with it has all before it, of every feed. So the frame with the
+// lowest event that is due comes first, and when others have events between
+// its own, its id is only up to where those begin; it is sent again, under the
+// next id that holds, after them. Once would not do: a page that was rendered
+// between two ids lets the first one go by.
 func (p *follower) send() error {
 	for {
 		if err := p.refill(); err != nil {
@@ -231,16 +175,20 @@ func (p *follower) send() error {
 		if s == nil {
 			return nil
 		}
-		if held, err := p.held(s, n); held || err != nil {
+		id, held, err := p.reach(s, n)
+		if held || err != nil {
 			return err
+		}
+		if id < s.due(n) {
+			continue // meanwhile another feed has a frame that comes first
 		}
 		if err := p.allowed(n.position); err != nil {
 			return err
 		}
-		if err := p.write(n.data); err != nil {
+		if err := p.write(n.as(p.hub.Log.Epoch(), id)); err != nil {
 			return err
 		}
-		s.pass(n)
+		s.pass(n, id)
 	}
 }
 
@@ -289,35 +237,39 @@ func (p *follower) refill() error {
 	return nil
 }
 
-// next is the frame with the lowest position; of two with one position the
-// chat's comes first.
+// next is the frame with the lowest event that is due; of two with one event
+// the chat's comes first.
 func (p *follower) next() (from *following, first *node) {
+	var lowest events.Position
 	for i := len(p.sources) - 1; i >= 0; i-- { // the person's is the first
 		s := p.sources[i]
-		if n := s.peek(); n != nil && (first == nil || n.position < first.position) {
-			from, first = s, n
+		n := s.peek()
+		if n == nil {
+			continue
+		}
+		if due := s.due(n); first == nil || due < lowest {
+			from, first, lowest = s, n, due
 		}
 	}
 	return from, first
 }
 
-// held says whether another chat may still bring a frame with a lower position:
-// its feed has not read all that is in the log. Its bell will ring.
-func (p *follower) held(s *following, n *node) (bool, error) {
+// reach is the highest id under which a frame can be sent: all other feeds have
+// nothing due up to it. The frame is held while one has not read all that is in
+// the log before it; its bell will ring.
+func (p *follower) reach(s *following, n *node) (id events.Position, held bool, err error) {
+	id = n.position
 	for _, other := range p.sources {
-		if other == s || other.feed == nil || events.Position(other.feed.at.Load()) >= n.position {
+		if other == s {
 			continue
 		}
-		st, err := p.hub.Log.Stream(p.ctx, other.feed.stream)
-		if err != nil {
-			return false, err
+		clear, unread, err := other.clear(p.ctx, p.hub.Log, n.position)
+		if unread || err != nil {
+			return 0, true, err
 		}
-		at := events.Position(other.feed.at.Load())
-		if st.Last > at && at < n.position {
-			return true, nil
-		}
+		id = min(id, clear)
 	}
-	return false, nil
+	return id, false, nil
 }
 
 // errFeedEnded closes a follower of a feed that stopped; it comes back.

@@ -41,6 +41,7 @@ type browser struct {
 	chats []string
 	seen  map[string]events.Position
 	last  string
+	live  bool // the last event was a ping: all that was stored has come
 }
 
 // read connects and applies up to n frames, as web/static/js does. It stops
@@ -57,7 +58,7 @@ func (b *browser) read(n int, done func() bool) {
 		if !ok {
 			return
 		}
-		if m.event == "ping" && done() {
+		if b.live = m.event == "ping"; b.live && done() {
 			return
 		}
 		if m.event != "frame" {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"sync"
 	"sync/atomic"
 
@@ -13,8 +14,23 @@ type node struct {
 	position events.Position
 	no       uint64 // counts the frames of the tail
 	data     []byte
-	next     atomic.Pointer[node]
+	// events are the positions of the events in it, in order, the last of them
+	// its own; nil is its own alone.
+	events []events.Position
+	next   atomic.Pointer[node]
 }
+
+// as is the frame as it goes over the wire under another id.
+func (n *node) as(epoch string, id events.Position) []byte {
+	if id == n.position {
+		return n.data
+	}
+	_, rest, _ := bytes.Cut(n.data, []byte{'\n'})
+	return append([]byte("id: "+cursor(epoch, id)+"\n"), rest...)
+}
+
+// weight is what a tail counts a frame as, in bytes.
+func (n *node) weight() int { return len(n.data) + 8*len(n.events) }
 
 // tail is the newest frames of a feed, as a list that followers walk. The tail
 // lets go of its oldest ones; a follower that stands on one of them can still
@@ -48,17 +64,18 @@ func newTail(at events.Position, max int) *tail {
 	return &tail{max: max, first: n, last: n}
 }
 
-// publish appends a frame and wakes all followers.
-func (t *tail) publish(position events.Position, data []byte) {
+// publish appends a frame, which brings the events at the given positions, and
+// wakes all followers.
+func (t *tail) publish(position events.Position, data []byte, brings ...events.Position) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := &node{position: position, no: t.last.no + 1, data: data}
+	n := &node{position: position, no: t.last.no + 1, data: data, events: brings}
 	t.last.next.Store(n)
 	t.last = n
-	t.size += len(data)
+	t.size += n.weight()
 	for t.size > t.max && t.first.next.Load() != t.last {
 		t.first = t.first.next.Load()
-		t.size -= len(t.first.data)
+		t.size -= t.first.weight()
 		t.oldest.Store(t.first.no)
 	}
 	for _, w := range t.wakers {
