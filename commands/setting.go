@@ -30,6 +30,7 @@ var settingTable = []Setting{
 	{Key: "terminal_idle", Default: int64(3600), Min: 60, Max: 7 * 86400, Unit: "s"},
 	{Key: "retention.chunks", Default: int64(0), Min: 0, Max: 36500, Unit: "days"},
 	{Key: "tools.ask", Default: []string{"write", "execute"}, OneOf: []string{"read", "write", "execute"}},
+	{Key: "permissions", Default: Permissions(), OneOf: Permissions()},
 	{Key: "fetch.enabled", Default: true},
 	{Key: "fetch.private", Default: false},
 	{Key: "agents.enabled", Default: false},
@@ -65,6 +66,12 @@ func (s Settings) Bool(key string) bool { v, _ := s.values[key].(bool); return v
 
 // Int gives a whole number.
 func (s Settings) Int(key string) int64 { v, _ := s.values[key].(int64); return v }
+
+// Float gives a number.
+func (s Settings) Float(key string) float64 { v, _ := s.values[key].(float64); return v }
+
+// List gives a list of texts.
+func (s Settings) List(key string) []string { v, _ := s.values[key].([]string); return slices.Clone(v) }
 
 // Settings gives the values in force.
 func (s *Service) Settings(ctx context.Context) (Settings, error) {

@@ -181,7 +181,7 @@ func TestAnAnswerThatCameWholeIsKeptAtShutdown(t *testing.T) {
 			r := &run{loop: w.loop, chat: c.Chat, reply: c.Reply, life: t.Context(), cause: events.Batch{Actor: events.Actor{Kind: events.Model, ID: "m"}}}
 			must(t, r.append(nil, events.ReplyStarted{Reply: c.Reply}, events.RoundStarted{Reply: c.Reply, Round: 1}))
 			cancel(cause)
-			must(t, r.settle(ctx, 1, &target{}, nil, llm.Result{Content: "whole", FinishReason: llm.FinishStop}, nil))
+			must(t, r.settle(ctx, 1, &target{}, &offer{}, nil, llm.Result{Content: "whole", FinishReason: llm.FinishStop}, nil))
 			if all := w.events(c.Chat); all[len(all)-1].Type != want {
 				t.Errorf("the last event is %s", all[len(all)-1].Type)
 			}

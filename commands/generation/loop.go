@@ -27,9 +27,12 @@ type Loop struct {
 	Logger  *slog.Logger
 	// Retry is how transient trouble before the first byte is met.
 	Retry llm.Retry
+	Tools Toolbox // nil offers nothing
+	Cards Cards   // what waits, for those whose person or connection is switched off
 
-	mu      sync.Mutex // guards running
+	mu      sync.Mutex // guards what follows
 	running map[string]*run
+	parked  map[string]bool // replies that this process left waiting on a card
 }
 
 // Blobs keeps bytes that are too long for an event, under their digest.
@@ -51,10 +54,16 @@ type run struct {
 	chat   string
 	reply  string
 	life   context.Context // of the delivery: it ends when the process goes down, not with Stop
+	work   context.Context // ends with Stop, too
 	cause  events.Batch    // actor, correlation and causation of what it appends
 	cancel context.CancelCauseFunc
 	done   chan struct{}
-	output int // tokens so far, estimated
+	// output is the bytes that the present round gave so far, maxOutput the tokens
+	// that it may give, 0 for no limit.
+	output, maxOutput int
+	// restarted says that a crash cut the reply before this run.
+	restarted bool
+	compacted bool // this run has tried to make room
 }
 
 // StopReply ends a reply that this process is streaming and waits until that
@@ -95,16 +104,26 @@ func (l *Loop) Handle(ctx context.Context, env *events.Envelope) error {
 	if !ok {
 		return nil // erased, or from a newer version
 	}
-	life := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r := &run{loop: l, chat: env.Stream[len("chat/"):], reply: req.Reply, life: life, cancel: cancel, done: make(chan struct{}),
-		cause: events.Batch{Actor: events.Actor{Kind: events.Model, ID: req.Model}, Correlation: env.Correlation, Causation: env.Ref()}}
+	r := l.newRun(ctx, env, req.Reply, req.Model)
+	defer r.cancel(nil)
 	if !l.enter(r) {
 		return errRunning // not nil: an acknowledgement before its end would lose it in a crash
 	}
-	defer l.leave(r)
-	err = r.contained(ctx)
+	return r.take()
+}
+
+// newRun is the work on a reply that an event set off; cancel ends it.
+func (l *Loop) newRun(ctx context.Context, env *events.Envelope, reply, model string) *run {
+	r := &run{loop: l, chat: env.Stream[len("chat/"):], reply: reply, life: ctx, done: make(chan struct{}),
+		cause: events.Batch{Actor: events.Actor{Kind: events.Model, ID: model}, Correlation: env.Correlation, Causation: env.Ref()}}
+	r.work, r.cancel = context.WithCancelCause(ctx)
+	return r
+}
+
+// take does the work of a run that has entered.
+func (r *run) take() error {
+	defer r.loop.leave(r)
+	err := r.contained(r.work)
 	if conflict := new(events.ConflictError); errors.As(err, &conflict) {
 		return nil // the reply was ended from outside
 	}
@@ -169,18 +188,32 @@ func (r *run) write(b events.Batch) error {
 
 // state is what the loop looks at between rounds.
 type state struct {
-	ended  bool
-	begun  bool
-	resume int
-	round  *transcript.Round // the newest that counts; a copy
-	next   int               // number of the next round
-	calls  int               // rounds in a row that ended with calls
+	ended   bool
+	begun   bool
+	waiting bool // on a card
+	resume  int
+	round   *transcript.Round // the newest that counts; a copy
+	next    int               // number of the next round
+	queue   []string          // messages that wait
+	// What the reply has used; see measure.
+	live, output  int
+	active        time.Duration
+	toolBytes     int64
+	budget        string // that is spent, "" for none
+	same, refused int    // rounds in a row
+	nudges        int
+	// Of the chat's plan.
+	openTasks int
+	planned   bool // this reply submitted it
+	mode      string
+	deciding  events.Version
+	restarted bool
 }
 
 // look reads on when the work was cut: how the reply stands decides what an
 // ending has to record. A chat that is not there has nothing to answer.
 func (r *run) look() (state, error) {
-	var s state
+	s := state{restarted: r.restarted}
 	err := r.loop.Service.WithChat(context.WithoutCancel(r.life), r.chat, func(c *transcript.Chat) error {
 		_, reply := c.Reply(r.reply)
 		if reply == nil || reply.Ended() || c.Deleted {
@@ -188,14 +221,16 @@ func (r *run) look() (state, error) {
 			return nil
 		}
 		s.begun, s.resume, s.next = reply.Begun, reply.Resumed, len(reply.Rounds)+1
+		s.mode, s.deciding, s.openTasks = c.Mode, c.Deciding, c.Plan.Open()
+		s.planned = c.Plan != nil && c.Plan.Reply == r.reply
+		s.waiting = slices.ContainsFunc(c.Pending, func(p events.ConsentRequested) bool { return p.Reply == r.reply })
 		if x := reply.Current(); x != nil {
-			cp := *x
-			s.round = &cp
+			s.round = x.Clone()
 		}
-		live := reply.Live()
-		for i := len(live) - 1; i >= 0 && len(live[i].Calls) > 0; i-- {
-			s.calls++
+		for _, q := range c.Queue {
+			s.queue = append(s.queue, q.ID)
 		}
+		s.measure(reply.Live())
 		return nil
 	})
 	if errors.Is(err, events.ErrNotFound) {
@@ -204,14 +239,34 @@ func (r *run) look() (state, error) {
 	return s, err
 }
 
+// openCalls says whether calls of the newest round are not over.
+func (s *state) openCalls() bool {
+	return s.round != nil && s.round.Done && slices.ContainsFunc(s.round.Calls, func(k *transcript.Call) bool { return !k.Over() })
+}
+
+// lastRound says whether the newest round ends the reply. The one after a spent
+// budget does, whatever it calls.
+func (s *state) lastRound() bool {
+	x := s.round
+	if x == nil || !x.Done {
+		return false
+	}
+	noted := len(x.Notes) > 0 // the note asks for one more
+	return !noted && (isLast(x) || s.budget != "")
+}
+
 // maxResumes is how often a reply is taken up again without getting on.
 const maxResumes = 3
 
-// answer takes the reply from where its stream stands to its end.
+// answer takes the reply from where its stream stands to its end, or to a card.
 func (r *run) answer(ctx context.Context) error {
 	s, err := r.look()
 	if err != nil || s.ended {
 		return err
+	}
+	if s.waiting {
+		r.park()
+		return nil
 	}
 	target, err := r.target(ctx)
 	if words := sentence(""); errors.As(err, &words) {
@@ -225,33 +280,40 @@ func (r *run) answer(ctx context.Context) error {
 			ModelName: target.model.Name, Connection: target.model.Connection}); err != nil {
 			return err
 		}
-	} else if done, err := r.resume(s, target); done || err != nil {
-		return err
+	} else if !r.loop.unpark(r.reply) {
+		if done, err := r.resume(s, target); done || err != nil {
+			return err
+		}
 	}
 	defer r.watch(ctx, target)()
-	ctx, stop := context.WithTimeoutCause(ctx, target.wallClock, errWallTime)
-	defer stop()
 	return r.rounds(ctx, target)
 }
 
-// resume settles what a restart left: a round in flight is superseded, and a
-// reply that does not get on is given up.
+// resume settles what a restart left: a round in flight is superseded, a call
+// that ran has an outcome that nobody knows, and a reply that does not get on is
+// given up.
 func (r *run) resume(s state, t *target) (done bool, err error) {
 	if s.resume >= maxResumes {
 		return true, r.finish(events.Failed, "resumed", &events.RoundError{Kind: "unavailable",
 			Message: fmt.Sprintf("The reply was taken up %d times after a restart and never got on.", maxResumes)}, t.model.State.ContextLength)
 	}
-	if s.round != nil && s.round.Done {
-		if isLast(s.round) {
-			return true, r.conclude(s.round, t)
+	if s.lastRound() {
+		return false, nil // what is left is to say so
+	}
+	r.restarted = true
+	var out []events.Payload
+	switch x := s.round; {
+	case x == nil:
+	case !x.Done:
+		out = append(out, events.RoundSuperseded{Reply: r.reply, Round: x.N, Reason: "restart"})
+	default:
+		for _, k := range x.Calls {
+			if k.Status == transcript.Running {
+				out = append(out, events.ToolInterrupted{Reply: r.reply, Round: x.N, Call: k.ID})
+			}
 		}
-		return false, r.append(nil, events.ReplyResumed{Reply: r.reply, Reason: "restart"})
 	}
-	out := []events.Payload{events.ReplyResumed{Reply: r.reply, Reason: "restart"}}
-	if s.round != nil {
-		out = append([]events.Payload{events.RoundSuperseded{Reply: r.reply, Round: s.round.N, Reason: "restart"}}, out...)
-	}
-	return false, r.append(nil, out...)
+	return false, r.append(nil, append(out, events.ReplyResumed{Reply: r.reply, Reason: "restart"})...)
 }
 
 // isLast says whether a round that has finished is the reply's last.
@@ -263,7 +325,8 @@ func isLast(x *transcript.Round) bool {
 // before the model is no longer asked.
 const maxRefused = 3
 
-// rounds asks until a round has no calls.
+// rounds takes the reply on, step by step, as the log says that it stands: run
+// the calls of a round, ask again, until a round has no calls or a card waits.
 func (r *run) rounds(ctx context.Context, t *target) error {
 	for {
 		s, err := r.look()
@@ -273,17 +336,22 @@ func (r *run) rounds(ctx context.Context, t *target) error {
 		if cause := context.Cause(ctx); cause != nil {
 			return r.cut(cause, t)
 		}
-		if s.round != nil && s.round.Done && s.calls >= maxRefused {
-			return r.finish(events.Complete, "no_tools", nil, t.model.State.ContextLength)
+		switch {
+		case s.waiting:
+			r.park()
+			return nil
+		case s.openCalls():
+			err = r.callsOf(ctx, t, s)
+		case s.lastRound():
+			var more bool
+			if more, err = r.nudge(s); err == nil && !more {
+				return r.conclude(s, t)
+			}
+		default:
+			err = r.ask(ctx, t, s)
 		}
-		if err := r.round(ctx, s.next, t); err != nil {
+		if err != nil {
 			return err
-		}
-		if s, err = r.look(); err != nil || s.ended {
-			return err
-		}
-		if isLast(s.round) {
-			return r.conclude(s.round, t)
 		}
 	}
 }
@@ -314,14 +382,19 @@ func (r *run) overBudget(budget string, limit int64, why error, t *target, befor
 }
 
 // conclude ends a reply whose last round has finished.
-func (r *run) conclude(x *transcript.Round, t *target) error {
+func (r *run) conclude(s state, t *target) error {
+	x, reason := s.round, ""
 	switch {
 	case x.Error != nil:
 		return r.finish(events.Failed, x.Error.Kind, x.Error, t.model.State.ContextLength)
 	case x.Finish == llm.FinishLength, x.Finish == llm.FinishFilter:
-		return r.finish(events.Complete, x.Finish, nil, t.model.State.ContextLength)
+		reason = x.Finish
+	case s.budget != "":
+		reason = s.budget
+	case s.nudges >= maxNudges && s.openTasks > 0:
+		reason = "plan_open"
 	}
-	return r.finish(events.Complete, "", nil, t.model.State.ContextLength)
+	return r.finish(events.Complete, reason, nil, t.model.State.ContextLength)
 }
 
 // finish ends the reply, once, after the events before it, and delivers the
@@ -336,7 +409,12 @@ func (r *run) finish(status, reason string, trouble *events.RoundError, contextL
 			if reply == nil || reply.Ended() {
 				return nil
 			}
-			out = append(slices.Clone(before), events.ReplyFinished{Reply: r.reply, Status: status, Reason: reason, Error: trouble,
+			why := "stopped"
+			if reason == "disabled" {
+				why = reason
+			}
+			out = append(slices.Clone(before), commands.EndCalls(c, reply, why)...)
+			out = append(out, events.ReplyFinished{Reply: r.reply, Status: status, Reason: reason, Error: trouble,
 				Metrics: transcript.Measure(reply.With(before...), contextLength, r.loop.Now())})
 			if status == events.Complete {
 				out = append(out, commands.DeliverNext(c, r.loop.NewID)...)

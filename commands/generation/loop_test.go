@@ -267,8 +267,8 @@ func TestAModelThatOnlyCallsToolsComesToAnEnd(t *testing.T) {
 	})
 	c := w.chat("x")
 	must(t, w.handle(t.Context(), c.Chat))
-	if r := w.reply(c.Chat, c.Reply); !r.Ended() || len(w.requests()) != maxRefused {
-		t.Errorf("%s after %d requests", r.Status, len(w.requests()))
+	if r := w.reply(c.Chat, c.Reply); r.Status != events.Complete || r.Why != "refused_calls" || len(w.requests()) != maxRefused+1 {
+		t.Errorf("%s (%s) after %d requests", r.Status, r.Why, len(w.requests()))
 	}
 }
 

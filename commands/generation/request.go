@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,13 @@ type sentence string
 
 func (s sentence) Error() string { return string(s) }
 
+func asSentence(err error, to *sentence) bool { return errors.As(err, to) }
+
+func isConflict(err error) bool {
+	conflict := new(events.ConflictError)
+	return errors.As(err, &conflict)
+}
+
 // target resolves the reply's model. A sentence is for the person who waits;
 // any other error is the log's. It reads on when the work was cut, or Stop would
 // look like a model that is gone.
@@ -51,6 +59,12 @@ func (r *run) target(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.targetOf(ctx, id)
+}
+
+// targetOf is target for a model that is known.
+func (r *run) targetOf(ctx context.Context, id string) (*target, error) {
+	s := r.loop.Service
 	m, err := s.Model(ctx, id)
 	if errors.Is(err, events.ErrNotFound) || err == nil && (m.Gone || !m.State.Enabled) {
 		return nil, sentence("The model of this chat is no longer available. Choose another one below and try again.")
@@ -93,7 +107,7 @@ func (r *run) target(ctx context.Context) (*target, error) {
 
 // request builds the exact bytes of the next round. It reads on when the work
 // was cut: settle says how that ends.
-func (r *run) request(ctx context.Context, t *target) ([]byte, error) {
+func (r *run) request(ctx context.Context, t *target, o *offer) ([]byte, error) {
 	ctx = context.WithoutCancel(ctx)
 	req := llm.Request{Model: t.model.Name, Stream: true, StreamOptions: &llm.StreamOptions{IncludeUsage: true}}
 	var owner, folder string
@@ -114,6 +128,10 @@ func (r *run) request(ctx context.Context, t *target) ([]byte, error) {
 	if prompt == "" {
 		prompt = t.model.State.SystemPrompt
 	}
+	if g := o.guidance(); g != "" {
+		prompt = strings.TrimSpace(prompt + "\n\n" + g)
+	}
+	req.Tools = o.schemas()
 	if prompt != "" {
 		req.Messages = append([]llm.Message{{Role: "system", Content: prompt}}, req.Messages...)
 	}
@@ -126,7 +144,15 @@ func (r *run) request(ctx context.Context, t *target) ([]byte, error) {
 // side by side.
 func conversation(c *transcript.Chat, reply string) []llm.Message {
 	var out []llm.Message
-	for _, t := range c.Turns {
+	turns := c.Turns
+	if s := c.Summary; s != nil {
+		i := slices.IndexFunc(turns, func(t *transcript.Turn) bool { return t.ID == s.Message })
+		if i >= 0 {
+			turns = turns[i+1:]
+			out = append(out, llm.Message{Role: "user", Content: summaryLead + s.Text}, llm.Message{Role: "assistant", Content: summaryReply})
+		}
+	}
+	for _, t := range turns {
 		out = append(out, llm.Message{Role: "user", Content: t.Text()})
 		for _, r := range t.Replies {
 			if r.ID == reply {
@@ -158,15 +184,30 @@ func rounds(r *transcript.Reply) []llm.Message {
 		turn := llm.Message{Role: "assistant", Content: x.Content.String()}
 		var results []llm.Message
 		for _, k := range x.Calls {
-			turn.ToolCalls = append(turn.ToolCalls, llm.Call{ID: k.ID, Name: k.Name, Arguments: string(k.Arguments)})
-			results = append(results, llm.Message{Role: "tool", ToolCallID: k.ID, Content: k.Output})
+			turn.ToolCalls = append(turn.ToolCalls, llm.Call{ID: k.ID, Name: k.Name, Arguments: string(k.Arguments), Extra: k.Extra})
+			results = append(results, llm.Message{Role: "tool", ToolCallID: k.ID, Content: toolText(k)})
+		}
+		if turn.Content == "" && len(turn.ToolCalls) == 0 {
+			turn.Content = "(Nothing was said.)" // no server takes an empty turn
 		}
 		out = append(append(out, turn), results...)
-		for _, q := range x.Injected {
-			out = append(out, llm.Message{Role: "user", Content: q.Text})
-		}
+		out = append(out, after(x)...)
 	}
 	return out
+}
+
+// after is what stands between a round and the next, as one turn: what the
+// person said meanwhile, word for word, and a note of the machine's.
+func after(x *transcript.Round) []llm.Message {
+	var words []string
+	for _, q := range x.Injected {
+		words = append(words, q.Text)
+	}
+	words = append(words, noteTurns(x)...)
+	if len(words) == 0 {
+		return nil
+	}
+	return []llm.Message{{Role: "user", Content: strings.Join(words, "\n\n")}}
 }
 
 // setEffort sends a level in both spellings that servers read; "off" and none
