@@ -43,7 +43,8 @@ func (d *duckduckgo) Search(ctx context.Context, query string, most int) ([]Hit,
 // duckPage is what a page of results holds.
 type duckPage struct {
 	hits      []Hit
-	links     int // results, with advertisements
+	links     int  // results, with advertisements
+	kept      bool // the last of them is a hit, not an advertisement
 	none      bool
 	challenge bool
 	into      int // 1: a title, 2: a snippet, of the last hit
@@ -78,12 +79,12 @@ func (p *duckPage) start(a atom.Atom, class []string, attr []html.Attribute) {
 	switch {
 	case a == atom.A && has("result__a"):
 		p.links++
-		p.into = 0
+		p.into, p.kept = 0, false
 		if address := unwrap(value(attr, "href")); address != "" {
 			p.hits = append(p.hits, Hit{URL: address})
-			p.into, p.name, p.depth = 1, a, 1
+			p.into, p.name, p.depth, p.kept = 1, a, 1, true
 		}
-	case has("result__snippet") && len(p.hits) == p.links && p.links > 0: // else that of an advertisement
+	case has("result__snippet") && p.kept:
 		p.into, p.name, p.depth = 2, a, 1
 	case p.into > 0 && a == p.name:
 		p.depth++
