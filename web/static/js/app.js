@@ -10,6 +10,7 @@ import * as badge from './badge.js'
 import * as composer from './composer.js'
 import * as keys from './keys.js'
 import * as notify from './notify.js'
+import * as push from './push.js'
 import * as pwa from './pwa.js'
 import * as scroll from './scroll.js'
 import * as side from './side.js'
@@ -17,5 +18,5 @@ import * as sidebar from './sidebar.js'
 import * as stream from './stream.js'
 
 onError(failed)
-for (const part of [side, scroll, composer, sidebar, keys, notify, badge, stream, pwa]) part.start()
+for (const part of [side, scroll, composer, sidebar, keys, notify, push, badge, stream, pwa]) part.start()
 document.documentElement.dataset.ready = ''

@@ -1,4 +1,7 @@
 // A tab that is not looked at may have the system tell the reader.
+
+import { told } from './push.js'
+
 export function start() {
   document.addEventListener('lembas:frame', e => {
     if (e.detail.chat) return
@@ -7,10 +10,17 @@ export function start() {
   control()
 }
 
-// tell uses the toast's key as the tag: seven tabs show one notification.
-function tell({ text, key, href }) {
-  if (document.body.dataset.notify !== 'on' || !self.Notification || Notification.permission !== 'granted') return
-  const note = new Notification('LLeMbas', { body: text, tag: key, icon: document.querySelector('link[rel=icon]')?.href })
+// tell: a card that waits where this browser is told so, the rest as preferred.
+// The tag makes one notification of those of seven tabs; a card has that of
+// sw.js, so that a push message changes it and does not add to it.
+async function tell({ kind, text, key, href }) {
+  if (self.Notification?.permission !== 'granted') return
+  const card = kind === 'warn'
+  if (document.body.dataset.notify !== 'on' && !(card && told())) return
+  const options = { body: text, tag: card ? 'waiting' : key, icon: '/apple-touch-icon.png', data: { href } }
+  const worker = await navigator.serviceWorker?.getRegistration().catch(() => null)
+  if (worker?.active) return worker.showNotification('LLeMbas', options)
+  const note = new Notification('LLeMbas', options)
   note.onclick = () => {
     focus()
     if (href?.startsWith('/') && href !== location.pathname) location.assign(href)

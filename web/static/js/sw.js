@@ -1,5 +1,5 @@
-// The service worker: static files and the offline page, nothing else. What is
-// not named here goes to the network as if this file did not exist.
+// The service worker: static files, the offline page, and the word that a card
+// waits. What is not named here goes to the network as if this file did not exist.
 
 const name = 'lembas-static'
 
@@ -52,4 +52,32 @@ async function fromNet(request) {
     if (page) return page
     throw err
   }
+}
+
+// A push message has no content: the words are here.
+self.addEventListener('push', e => e.waitUntil(waiting()))
+
+async function waiting() {
+  const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
+  if (tabs.some(t => t.focused)) return // the page shows it
+  // What an open page has said already, with the chat's name, is better.
+  const [said] = await self.registration.getNotifications({ tag: 'waiting' })
+  await self.registration.showNotification('LLeMbas', {
+    body: said?.body || 'Something waits for you', tag: 'waiting', icon: '/apple-touch-icon.png', data: said?.data || { href: '/waiting' },
+  })
+}
+
+self.addEventListener('notificationclick', e => {
+  e.notification.close()
+  e.waitUntil(go(e.notification.data?.href))
+})
+
+// go shows a page of ours: the tab that has it, else a new one; no other tab is
+// taken, somebody may be writing there.
+async function go(href) {
+  const url = new URL(href || '/waiting', location.origin)
+  if (url.origin !== location.origin) return
+  const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true })
+  const tab = tabs.find(t => new URL(t.url).pathname === url.pathname)
+  await (tab ? tab.focus() : self.clients.openWindow(url.href))
 }
