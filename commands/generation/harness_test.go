@@ -122,6 +122,11 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		w.t.Error(err)
 	}
+	if turns, _ := body["messages"].([]any); len(turns) > 0 {
+		if last, _ := turns[len(turns)-1].(map[string]any); last["role"] == "tool" {
+			r.Header.Set("Had-Results", "yes") // for scripts that answer by what they were told
+		}
+	}
 	w.mu.Lock()
 	w.asked = append(w.asked, body)
 	n := len(w.asked)
@@ -196,6 +201,17 @@ func (w *world) types(chat string) []string {
 		out = append(out, e.Type)
 	}
 	return out
+}
+
+// replyOf is the reply to the last turn of a chat.
+func (w *world) replyOf(chat string) *transcript.Reply {
+	w.t.Helper()
+	var id string
+	must(w.t, w.service.WithChat(w.t.Context(), chat, func(c *transcript.Chat) error {
+		id = c.Last().Reply().ID
+		return nil
+	}))
+	return w.reply(chat, id)
 }
 
 func (w *world) reply(chat, reply string) *transcript.Reply {

@@ -85,6 +85,16 @@ func calls(list ...toolCall) func(http.ResponseWriter) {
 	return func(rw http.ResponseWriter) { calling(rw, list...) }
 }
 
+// answerByTurns calls three tools until it has their results, then ends: so it
+// is the same model after a crash.
+func answerByTurns(_ int, rw http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Had-Results") != "" {
+		stream(rw, "done")
+		return
+	}
+	calling(rw, toolCall{"a", "look", `{"to":"1"}`}, toolCall{"b", "send", `{"to":"2"}`}, toolCall{"c", "shoot", `{"to":"3"}`})
+}
+
 func withTools(t *testing.T, answer func(int, http.ResponseWriter, *http.Request)) (*world, *machine) {
 	t.Helper()
 	w, m := newWorld(t, answer), &machine{}
