@@ -8,6 +8,7 @@ export function start() {
     for (const op of e.detail.ops || []) if (op.op === 'toast' && document.hidden) tell(op)
   })
   control()
+  navigator.permissions?.query({ name: 'notifications' }).then(p => { p.onchange = control }, () => { /* not told of changes */ })
 }
 
 // tell: a card that waits where this browser is told so, the rest as preferred.
@@ -34,12 +35,10 @@ function control() {
   const why = !self.isSecureContext ? 'Browsers allow notifications only over https or on localhost.'
     : !self.Notification ? 'This browser has no notifications.'
       : Notification.permission === 'denied' ? 'The browser blocks notifications of this site; its site settings can allow them.' : ''
-  if (why) {
-    box.disabled = true
-    box.title = why
-    const words = document.getElementById('notify-why')
-    if (words) words.textContent = why
-  }
+  box.disabled = !!why
+  box.title = why
+  const words = document.getElementById('notify-why')
+  if (words) words.textContent = why
 }
 
 document.addEventListener('change', async e => {

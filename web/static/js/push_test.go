@@ -147,8 +147,10 @@ func TestPushSwitch(t *testing.T) {
 	p.permit(s.URL, "denied")
 	p.open(s.URL + "/settings")
 	p.stands("denied", false, true, "Allow them in its settings for the site")
+	p.equal(`document.querySelector('[type=checkbox][name=notify]').disabled`, true)
 	p.permit(s.URL, "prompt") // the page hears of it
 	p.stands("off", false, false, "Nothing is sent")
+	p.until(`!document.querySelector('[type=checkbox][name=notify]').disabled && !document.getElementById('notify-why').textContent`)
 	p.permit(s.URL, "granted")
 	p.click("#push-here")
 	p.until(`document.getElementById('pushes').dataset.this === 'p1'`)
