@@ -23,6 +23,15 @@ type PatchModel struct {
 	Params        *map[string]float64
 	Effort        *string
 	SystemPrompt  *string
+	// Flags sets switches of ModelFlags; nil is inherited again. What is not in
+	// it is unchanged.
+	Flags map[string]*bool
+}
+
+// ModelFlags are the families of tools that a model can be given or refused.
+// One that is not set is as the model's Tools says.
+func ModelFlags() []string {
+	return []string{"tool_web_search", "tool_fetch", "tool_ask_user", "tool_custom", "tool_mcp"}
 }
 
 // paramBounds are the sampling parameters that go out, with their bounds.
@@ -91,7 +100,31 @@ func patchModel(st events.ModelState, cmd PatchModel) (events.ModelState, error)
 			return st, events.Invalid("params", "%s is between %g and %g", name, b[0], b[1])
 		}
 	}
+	var err error
+	if st.Flags, err = patchFlags(st.Flags, cmd.Flags); err != nil {
+		return st, err
+	}
 	return st, checkEffort(st.Effort)
+}
+
+// patchFlags gives a new map: the old one is part of states that were given out.
+func patchFlags(old map[string]bool, patch map[string]*bool) (map[string]bool, error) {
+	if len(patch) == 0 {
+		return old, nil
+	}
+	out := map[string]bool{}
+	maps.Copy(out, old)
+	for name, on := range patch {
+		switch {
+		case !slices.Contains(ModelFlags(), name):
+			return nil, events.Invalid(clip(name, 100), "there is no such switch")
+		case on == nil:
+			delete(out, name)
+		default:
+			out[name] = *on
+		}
+	}
+	return out, nil
 }
 
 // reorder puts a model at a place of the list and numbers what moved.

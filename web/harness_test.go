@@ -98,6 +98,8 @@ type server struct {
 	mux       *chi.Mux
 	http      *httptest.Server
 	discover  commands.Discover
+	listTools commands.ListTools
+	try       commands.TryRequest
 	panics    bool
 }
 
@@ -122,6 +124,11 @@ func newServer(t *testing.T, options ...option) *server {
 				return s.discover(ctx, u, k)
 			}
 			return []commands.Discovered{{Name: "qwen3", ContextLength: 4096}}, nil
+		}, ListTools: func(ctx context.Context, st events.ServerState, secrets map[string]string) ([]events.ServerTool, error) {
+			if s.listTools != nil {
+				return s.listTools(ctx, st, secrets)
+			}
+			return []events.ServerTool{{Name: "read", Description: "Reads a file.", Schema: json.RawMessage(`{"type":"object"}`), Digest: "1"}}, nil
 		}}
 	if err := s.service.Open(context.Background(), "test"); err != nil {
 		t.Fatal(err)
@@ -129,7 +136,13 @@ func newServer(t *testing.T, options ...option) *server {
 	lists := lists{s}
 	c := Config{Service: s.service, Log: slog.New(slog.DiscardHandler), Sidebar: lists, Accounts: lists,
 		Markdown: markdown.New(markdown.Options{}), Pages: pages{s}, Streams: Streams{Chat: s.chatStream, Person: s.personStream, Page: s.personStream},
-		Static: http.NotFoundHandler(), Fixed: http.NotFoundHandler(), Metrics: prometheus.NewRegistry()}
+		Static: http.NotFoundHandler(), Fixed: http.NotFoundHandler(), Metrics: prometheus.NewRegistry(),
+		Try: func(ctx context.Context, st events.CustomState, secrets map[string]string, args json.RawMessage) (commands.Tried, error) {
+			if s.try != nil {
+				return s.try(ctx, st, secrets, args)
+			}
+			return commands.Tried{Request: st.Method + " " + st.URL, Status: events.ToolOK}, nil
+		}}
 	for _, o := range options {
 		o(&c)
 	}

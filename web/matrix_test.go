@@ -53,6 +53,22 @@ var matrix = []struct{ route, path, body, want string }{
 	{"POST /api/v1/connections/{id}/refresh", "/api/v1/connections/$connection/refresh", "", "401 404 404 200 403"},
 	{"GET /api/v1/models", "", "", "401 200 200 200 200"},
 	{"PATCH /api/v1/models/{id}", "/api/v1/models/$model", `{"title":"x"}`, "401 404 404 200 403"},
+	{"GET /api/v1/models/{id}", "/api/v1/models/$model", "", "401 200 200 200 200"},
+	{"GET /api/v1/tools", "", "", "401 404 404 200 404"},
+	{"POST /api/v1/tools", "", httpTool, "401 404 404 201 403"},
+	{"POST /api/v1/tools/try", "", `{"id":"$tool","arguments":{"city":"Bree"}}`, "401 404 404 200 403"},
+	{"GET /api/v1/tools/web_search", "", "", "401 404 404 200 404"},
+	{"PATCH /api/v1/tools/web_search", "", `{"provider":"duckduckgo"}`, "401 404 404 200 403"},
+	{"GET /api/v1/tools/{id}", "/api/v1/tools/$tool", "", "401 404 404 200 404"},
+	{"PATCH /api/v1/tools/{id}", "/api/v1/tools/$tool", `{"label":"y"}`, "401 404 404 200 403"},
+	{"DELETE /api/v1/tools/{id}", "/api/v1/tools/$tool", "", "401 404 404 204 403"},
+	{"GET /api/v1/mcp", "", "", "401 404 404 200 404"},
+	{"POST /api/v1/mcp", "", `{"slug":"x","name":"x","url":"http://x.test/mcp"}`, "401 404 404 201 403"},
+	{"GET /api/v1/mcp/{id}", "/api/v1/mcp/$server", "", "401 404 404 200 404"},
+	{"PATCH /api/v1/mcp/{id}", "/api/v1/mcp/$server", `{"name":"y"}`, "401 404 404 200 403"},
+	{"DELETE /api/v1/mcp/{id}", "/api/v1/mcp/$server", "", "401 404 404 204 403"},
+	{"POST /api/v1/mcp/{id}/refresh", "/api/v1/mcp/$server/refresh", "", "401 404 404 200 403"},
+	{"POST /api/v1/mcp/{id}/review", "/api/v1/mcp/$server/review", `{"digests":{"read":"1"}}`, "401 404 404 200 403"},
 	{"GET /api/v1/settings", "", "", "401 404 404 200 404"},
 	{"PATCH /api/v1/settings", "", `{"signup":true}`, "401 404 404 200 403"},
 	{"GET /api/v1/users", "", "", "401 404 404 200 404"},
@@ -113,7 +129,7 @@ func newWorld(t *testing.T) *world {
 	}
 	queued, waiting := submit(busy, "next"), submit(stuck, "next")
 	w.reply(stuck, "Done, and the loop delivered nothing.")
-	var folder, session, token, push struct {
+	var folder, session, token, push, tool, mcp struct {
 		ID    string
 		Items []struct{ ID string }
 	}
@@ -122,7 +138,9 @@ func newWorld(t *testing.T) *world {
 	w.do(w.ann, "GET", "/api/v1/sessions", nil).json(t, &session)
 	w.do(w.ann, "POST", "/api/v1/tokens", map[string]string{"name": "x"}).json(t, &token)
 	w.do(w.ann, "POST", "/api/v1/push", subscription).json(t, &push)
-	w.names = map[string]string{"push": push.ID, "chat": chat.Chat, "message": chat.Message, "reply": chat.Reply, "busy": busy.Chat, "queued": queued,
+	w.do(w.root, "POST", "/api/v1/tools", strings.Replace(httpTool, "weather", "forecast", 1)).json(t, &tool)
+	w.do(w.root, "POST", "/api/v1/mcp", `{"slug":"files","name":"Files","url":"http://mcp.test/"}`).json(t, &mcp)
+	w.names = map[string]string{"push": push.ID, "tool": tool.ID, "server": mcp.ID, "chat": chat.Chat, "message": chat.Message, "reply": chat.Reply, "busy": busy.Chat, "queued": queued,
 		"stuck": stuck.Chat, "waiting": waiting, "folder": folder.ID, "session": session.Items[0].ID, "token": token.ID,
 		"connection": connection, "model": model, "ann": w.ann.id}
 	return w
@@ -152,7 +170,7 @@ func TestEveryRouteAndActor(t *testing.T) {
 			for _, i := range []int{0, 1, 3, 4, 2} { // the owner last: what they do may be final
 				var body any
 				if row.body != "" {
-					body = row.body
+					body = w.fill(row.body)
 				}
 				got := w.do(actors[i], method, w.fill(path), body)
 				if strconv.Itoa(got.status) != want[i] {

@@ -18,7 +18,7 @@ func routes(c Config, front *request.Front) *chi.Mux {
 
 	all := request.Router{Mux: mux, Front: front}
 	person, admin := all.With(front.NeedUser), all.With(front.NeedAdmin)
-	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Ready: c.Ready, PushKey: c.PushKey}
+	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Ready: c.Ready, PushKey: c.PushKey, Try: c.Try}
 	in := auth.New(c.Service, c.Pages, c.Log)
 
 	all.Get("/healthz", a.Healthz)
@@ -58,6 +58,22 @@ func routes(c Config, front *request.Front) *chi.Mux {
 	admin.Post(v1+"/connections/{id}/refresh", a.RefreshConnection)
 	person.Get(v1+"/models", a.Models)
 	admin.Patch(v1+"/models/{id}", a.PatchModel)
+	person.Get(v1+"/models/{id}", a.Model)
+	admin.Get(v1+"/tools", a.Tools)
+	admin.Post(v1+"/tools", a.CreateTool)
+	admin.Post(v1+"/tools/try", a.TryTool)
+	admin.Get(v1+"/tools/web_search", a.SearchProvider)
+	admin.Patch(v1+"/tools/web_search", a.PatchSearchProvider)
+	admin.Get(v1+"/tools/{id}", a.Tool)
+	admin.Patch(v1+"/tools/{id}", a.PatchTool)
+	admin.Delete(v1+"/tools/{id}", a.DeleteTool)
+	admin.Get(v1+"/mcp", a.Servers)
+	admin.Post(v1+"/mcp", a.CreateServer)
+	admin.Get(v1+"/mcp/{id}", a.Server)
+	admin.Patch(v1+"/mcp/{id}", a.PatchServer)
+	admin.Delete(v1+"/mcp/{id}", a.DeleteServer)
+	admin.Post(v1+"/mcp/{id}/refresh", a.RefreshServer)
+	admin.Post(v1+"/mcp/{id}/review", a.ReviewServer)
 	admin.Get(v1+"/settings", a.Settings)
 	admin.Patch(v1+"/settings", a.PatchSettings)
 	admin.Get(v1+"/users", a.Users)

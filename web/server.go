@@ -43,6 +43,8 @@ type Config struct {
 	Streams  Streams
 	// PushKey is the instance's public key for Web Push.
 	PushKey string
+	// Try sends the requests of HTTP tools that an administrator tries.
+	Try commands.TryRequest
 	// Static serves /static/HASH/FILE, Fixed the files at conventional names.
 	Static, Fixed http.Handler
 	// Metrics is the registry that /metrics shows and that requests are

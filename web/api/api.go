@@ -20,6 +20,8 @@ type API struct {
 	Markdown Markdown
 	// PushKey is the instance's public key for Web Push.
 	PushKey string
+	// Try sends the requests of HTTP tools that an administrator tries.
+	Try commands.TryRequest
 	// Ready says why the server cannot serve, nil when it can.
 	Ready func(context.Context) error
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"lembas/commands"
 	"lembas/events"
@@ -22,12 +23,26 @@ type model struct {
 	Params        map[string]float64 `json:"params"`
 	Effort        string             `json:"effort"`
 	SystemPrompt  *string            `json:"system_prompt,omitempty"` // for administrators
+	// The families of tools that it may call: null is as Tools says.
+	WebSearch *bool `json:"tool_web_search"`
+	Fetch     *bool `json:"tool_fetch"`
+	AskUser   *bool `json:"tool_ask_user"`
+	Custom    *bool `json:"tool_custom"`
+	MCP       *bool `json:"tool_mcp"`
 }
 
 func modelOf(m commands.ModelView, admin bool) model {
 	out := model{ID: m.ID, Name: m.Name, Title: m.Title(), Connection: m.Connection, Enabled: m.State.Enabled,
 		Position: m.State.Position, Default: m.State.Default, Vision: m.State.Vision, Tools: m.State.Tools,
 		ContextLength: m.State.ContextLength, Params: m.State.Params, Effort: m.State.Effort}
+	flag := func(name string) *bool {
+		if on, ok := m.State.Flags[name]; ok {
+			return &on
+		}
+		return nil
+	}
+	out.WebSearch, out.Fetch, out.AskUser = flag("tool_web_search"), flag("tool_fetch"), flag("tool_ask_user")
+	out.Custom, out.MCP = flag("tool_custom"), flag("tool_mcp")
 	if out.Params == nil {
 		out.Params = map[string]float64{}
 	}
@@ -56,6 +71,20 @@ func (a *API) Models(w http.ResponseWriter, r *http.Request) error {
 	return request.JSON(w, http.StatusOK, p)
 }
 
+// Model gives one model that the caller may choose; to an administrator any.
+func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
+	admin := isAdmin(r)
+	all, err := a.Service.Models(r.Context(), !admin)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(m commands.ModelView) bool { return m.ID == id(r) })
+	if i < 0 {
+		return request.NotFound()
+	}
+	return request.JSON(w, http.StatusOK, modelOf(all[i], admin))
+}
+
 func isAdmin(r *http.Request) bool {
 	_, err := request.Admin(r)
 	return err == nil
@@ -72,6 +101,26 @@ type patchModel struct {
 	Params        request.Optional[map[string]float64] `json:"params"`
 	Effort        request.Optional[string]             `json:"effort"`
 	SystemPrompt  request.Optional[string]             `json:"system_prompt"`
+	WebSearch     request.Optional[bool]               `json:"tool_web_search"` // null is as tools says
+	Fetch         request.Optional[bool]               `json:"tool_fetch"`
+	AskUser       request.Optional[bool]               `json:"tool_ask_user"`
+	Custom        request.Optional[bool]               `json:"tool_custom"`
+	MCP           request.Optional[bool]               `json:"tool_mcp"`
+}
+
+// flags gives the switches that are in the request; nil is inherited again.
+func (p patchModel) flags() map[string]*bool {
+	out := map[string]*bool{}
+	for name, f := range map[string]request.Optional[bool]{"tool_web_search": p.WebSearch, "tool_fetch": p.Fetch, "tool_ask_user": p.AskUser,
+		"tool_custom": p.Custom, "tool_mcp": p.MCP} {
+		switch {
+		case f.Null:
+			out[name] = nil
+		case f.Set:
+			out[name] = &f.Value
+		}
+	}
+	return out
 }
 
 // PatchModel changes a model.
@@ -82,7 +131,7 @@ func (a *API) PatchModel(w http.ResponseWriter, r *http.Request) error {
 	}
 	cmd := commands.PatchModel{Title: in.Title.Pointer(), Enabled: in.Enabled.Pointer(), Default: in.Default.Pointer(),
 		Vision: in.Vision.Pointer(), Tools: in.Tools.Pointer(), ContextLength: in.ContextLength.Pointer(),
-		Params: in.Params.Pointer(), Effort: in.Effort.Pointer(), SystemPrompt: in.SystemPrompt.Pointer()}
+		Params: in.Params.Pointer(), Effort: in.Effort.Pointer(), SystemPrompt: in.SystemPrompt.Pointer(), Flags: in.flags()}
 	if p := in.Position.Pointer(); p != nil {
 		place := *p - 1 // commands count from 0
 		if place < 0 {
