@@ -57,7 +57,7 @@ func says(kind, body string) http.HandlerFunc {
 	}
 }
 
-func status2(code int, kind, body string) http.HandlerFunc {
+func answers(code int, kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(code)

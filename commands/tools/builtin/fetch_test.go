@@ -40,7 +40,10 @@ func TestTheTextOfAPageIsFound(t *testing.T) {
 		"without main":        {"<nav>menu</nav><div>" + words + "</div><footer>foot</footer>", "cakes", "menu"},
 		"role main":           {"<div>sidebar</div><div role=main><div>" + words + "</div></div><div>end</div>", "cakes", "sidebar"},
 		"article":             {"<div>sidebar</div><article>" + words + "</article>", "cakes", "sidebar"},
-		"teasers are less":    {"<article>teaser</article>" + words + "<article>" + words[:220] + "</article>" + words, "teaser", "\x00"},
+		"teasers are less":    {"<article>" + words[:220] + "</article><p>The text</p>" + words, "The text", "\x00"},
+		"hidden to the next":  {"<p hidden>secret<p>shown", "shown", "secret"},
+		"other schemes":       {`<a href="ftp://x.test/f">file</a>`, "file", "ftp:"},
+		"blocks in cells":     {"<table><tr><td><p>a</p></td><td>b</td></tr></table>", "a\n\nb", "|"},
 		"main without text":   {"<main><div id=app></div></main>" + words, "cakes", "\x00"},
 		"a menu never closed": {"<nav>" + words, "cakes", "\x00"},
 		"all hidden":          {"<body hidden>" + words, "cakes", "\x00"},
@@ -70,6 +73,8 @@ func TestKindsOfAnswers(t *testing.T) {
 		{"application/vnd.api+json; charset=utf-8", `{"ä":1}`, `{"ä":1}`},
 		{"text/xml", "<?xml version='1.0'?><a>b</a>", "<?xml version='1.0'?><a>b</a>"},
 		{"application/atom+xml", `<?xml version="1.0" encoding="iso-8859-1"?>` + latin, "café €"},
+		{"text/xml", `<?xml version="1.0" encoding="koi8-r"?>` + "\xcb\xcf\xd4", "кот"},
+		{"application/octet-stream", latin, "café €"},
 		{"text/plain", "a < b", "a < b"},
 		{"text/plain; charset=iso-8859-1", latin, "café €"},
 		{"text/plain", latin, "café €"},
@@ -137,9 +142,9 @@ func TestWhatIsNotFetched(t *testing.T) {
 		{says("text/plain", "x"), `{"url":"http://nowhere.test/"}`, events.ToolError, "not found"},
 		{says("text/plain", "x"), `{"address":"http://a.test/"}`, events.ToolError, `no argument "address"`},
 		{says("text/plain", "x"), `"http://a.test/"`, events.ToolError, "JSON object"},
-		{status2(404, "text/html", "<title>x</title><p>No such page"), `{"url":"http://a.test/"}`, events.ToolError, "a.test answered 404 (Not Found).\n\nNo such page"},
-		{status2(500, "application/pdf", "%PDF"), `{"url":"http://a.test/"}`, events.ToolError, "500"},
-		{status2(503, "text/plain", strings.Repeat("x", 5000)), `{"url":"http://a.test/"}`, events.ToolError, "503"},
+		{answers(404, "text/html", "<title>x</title><p>No such page"), `{"url":"http://a.test/"}`, events.ToolError, "a.test answered 404 (Not Found).\n\nNo such page"},
+		{answers(500, "application/pdf", "%PDF"), `{"url":"http://a.test/"}`, events.ToolError, "500"},
+		{answers(503, "text/plain", strings.Repeat("x", 5000)), `{"url":"http://a.test/"}`, events.ToolError, "503"},
 	} {
 		_, g := newWeb(t, c.answer)
 		res := run(t, Fetch(g), c.args)

@@ -145,7 +145,7 @@ func TestTroubleWithProviders(t *testing.T) {
 		status string
 		wants  []string
 	}{
-		{"searxng without json", searx, status2(403, "text/html", "<h1>Forbidden"), events.ToolError, []string{"SearXNG", "search.formats"}},
+		{"searxng without json", searx, answers(403, "text/html", "<h1>Forbidden"), events.ToolError, []string{"SearXNG", "search.formats"}},
 		{"searxng page", searx, page, events.ToolError, []string{"SearXNG", "web page instead of JSON", "administrator"}},
 		{"searxng empty", searx, says("application/json", " "), events.ToolError, []string{"SearXNG", "empty answer"}},
 		{"searxng other json", searx, says("application/json", `{"items":[]}`), events.ToolError, []string{"SearXNG", "without a list of results"}},
@@ -155,15 +155,15 @@ func TestTroubleWithProviders(t *testing.T) {
 		{"searxng engines", searx, says("application/json", `{"results":[],"unresponsive_engines":[["google","Suspended: CAPTCHA"],["bing",null],[]]}`), events.ToolError, []string{"SearXNG", "google: Suspended: CAPTCHA", "try again later"}},
 		{"searxng nothing", searx, says("application/json", `{"results":[],"unresponsive_engines":[]}`), events.ToolOK, []string{"SearXNG found nothing", "other or fewer words"}},
 		{"searxng only bad links", searx, says("application/json", `{"results":[{"url":"javascript:x"}]}`), events.ToolOK, []string{"found nothing"}},
-		{"searxng limits", searx, status2(429, "text/plain", "slow down"), events.ToolError, []string{"SearXNG", "429", "wait"}},
-		{"searxng trouble", searx, status2(502, "text/html", "<h1>Bad gateway"), events.ToolError, []string{"SearXNG", "502", "later"}},
-		{"searxng elsewhere", searx, status2(404, "text/html", ""), events.ToolError, []string{"SearXNG", "404", "administrator"}},
-		{"searxng teapot", searx, status2(418, "text/html", ""), events.ToolError, []string{"SearXNG", "418"}},
+		{"searxng limits", searx, answers(429, "text/plain", "slow down"), events.ToolError, []string{"SearXNG", "429", "wait"}},
+		{"searxng trouble", searx, answers(502, "text/html", "<h1>Bad gateway"), events.ToolError, []string{"SearXNG", "502", "later"}},
+		{"searxng elsewhere", searx, answers(404, "text/html", ""), events.ToolError, []string{"SearXNG", "404", "administrator"}},
+		{"searxng teapot", searx, answers(418, "text/html", ""), events.ToolError, []string{"SearXNG", "418"}},
 		{"searxng hangs up", searx, hangUp, events.ToolError, []string{"SearXNG cannot be reached"}},
 		{"searxng much", searx, says("application/json", `{"results":[`+strings.Repeat(" ", maxAnswer)+`]}`), events.ToolError, []string{"SearXNG", "more than 2 MB"}},
-		{"firecrawl key", fire, status2(401, "application/json", `{"success":false,"error":"Unauthorized: Invalid token"}`), events.ToolError, []string{"Firecrawl", "key", "401"}},
-		{"firecrawl credit", fire, status2(402, "application/json", `{}`), events.ToolError, []string{"Firecrawl", "credit", "402"}},
-		{"firecrawl limits", fire, status2(429, "application/json", `{}`), events.ToolError, []string{"Firecrawl", "429"}},
+		{"firecrawl key", fire, answers(401, "application/json", `{"success":false,"error":"Unauthorized: Invalid token"}`), events.ToolError, []string{"Firecrawl", "key", "401"}},
+		{"firecrawl credit", fire, answers(402, "application/json", `{}`), events.ToolError, []string{"Firecrawl", "credit", "402"}},
+		{"firecrawl limits", fire, answers(429, "application/json", `{}`), events.ToolError, []string{"Firecrawl", "429"}},
 		{"firecrawl no success", fire, says("application/json", `{"success":false,"error":"Bad\u001b query"}`), events.ToolError, []string{"Firecrawl could not search: Bad query"}},
 		{"firecrawl no reason", fire, says("application/json", `{"success":false}`), events.ToolError, []string{"Firecrawl could not search", "later"}},
 		{"firecrawl no data", fire, says("application/json", `{"success":true}`), events.ToolError, []string{"Firecrawl", "without a list"}},
@@ -172,11 +172,12 @@ func TestTroubleWithProviders(t *testing.T) {
 		{"firecrawl page", fire, page, events.ToolError, []string{"Firecrawl", "web page"}},
 		{"duckduckgo changed", ducks, page, events.ToolError, []string{"DuckDuckGo", "changed", "another provider"}},
 		{"duckduckgo empty", ducks, says("text/html", ""), events.ToolError, []string{"DuckDuckGo", "cannot be read"}},
-		{"duckduckgo challenge", ducks, status2(202, "text/html", `<div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div>`), events.ToolError, []string{"DuckDuckGo", "wait some minutes"}},
+		{"duckduckgo challenge", ducks, answers(202, "text/html", `<div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div>`), events.ToolError, []string{"DuckDuckGo", "wait some minutes"}},
 		{"duckduckgo challenge, 200", ducks, says("text/html", `<form id="challenge-form" class="challenge-form"></form>`), events.ToolError, []string{"DuckDuckGo", "wait some minutes"}},
+		{"duckduckgo accepted", ducks, answers(202, "text/html", "<p>wait"), events.ToolError, []string{"DuckDuckGo", "wait some minutes"}},
 		{"duckduckgo nothing", ducks, says("text/html", `<div class="no-results">No results found for <b>x</b></div>`), events.ToolOK, []string{"DuckDuckGo found nothing"}},
-		{"duckduckgo 403", ducks, status2(403, "text/html", ""), events.ToolError, []string{"DuckDuckGo", "403", "another provider"}},
-		{"duckduckgo 429", ducks, status2(429, "text/html", ""), events.ToolError, []string{"DuckDuckGo", "429"}},
+		{"duckduckgo 403", ducks, answers(403, "text/html", ""), events.ToolError, []string{"DuckDuckGo", "403", "another provider"}},
+		{"duckduckgo 429", ducks, answers(429, "text/html", ""), events.ToolError, []string{"DuckDuckGo", "429"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			res := c.ask(t, c.answer)

@@ -76,7 +76,8 @@ func authority(raw string) string {
 	return rest
 }
 
-// splitHost cuts "host:port" and "[v6]:port", and refuses a second colon.
+// splitHost cuts "host:port" and "[v6]:port". What stands behind a first colon is
+// the port, so that a second one makes it no number.
 func splitHost(s string) (host, port string, err error) {
 	if strings.HasPrefix(s, "[") {
 		i := strings.IndexByte(s, ']')
@@ -86,9 +87,6 @@ func splitHost(s string) (host, port string, err error) {
 		return s[:i+1], strings.TrimPrefix(s[i+1:], ":"), nil
 	}
 	host, port, _ = strings.Cut(s, ":")
-	if strings.ContainsAny(port, ":") {
-		return "", "", refuse("the host is ambiguous: it has two ports")
-	}
 	return host, port, nil
 }
 

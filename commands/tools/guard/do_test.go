@@ -215,13 +215,9 @@ func TestTheTrustedOriginAloneMayBePrivate(t *testing.T) {
 }
 
 func TestTheProxyOfTheEnvironmentIsNotAsked(t *testing.T) {
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") }))
-	defer proxy.Close()
-	t.Setenv("HTTP_PROXY", proxy.URL)
-	t.Setenv("ALL_PROXY", proxy.URL)
-	w := newWorld(t, public, chain(302, nil))
-	if _, err := w.Do(t.Context(), Request{URL: "http://a.test/"}); err != nil {
-		t.Error(err)
+	// net/http reads the environment once in a process, so it is the setting that is looked at.
+	if New(Config{}).transport("").Proxy != nil {
+		t.Error("a proxy would be asked")
 	}
 }
 
