@@ -175,7 +175,7 @@ func TestHostilePages(t *testing.T) {
 		if part != "<div>" {
 			b.WriteString("<b><i><u>")
 		}
-		for i := 0; b.Len() < maxPage/5; i++ {
+		for i := 0; b.Len() < maxPage/20; i++ {
 			if strings.Contains(part, "%d") {
 				fmt.Fprintf(&b, part, i)
 			} else {
