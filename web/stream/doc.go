@@ -11,6 +11,11 @@
 // what a fresh page shows. Each follower is a pointer into the feed's tail; one
 // that is behind the tail gets the whole state in its first frame.
 //
+// The id of a frame holds for all that its connection follows: whoever comes
+// back with it misses no event up to it of any chat. A frame with events of
+// other chats between its own is therefore sent more than once, under ids that
+// rise to its position.
+//
 // It imports events, commands, projections/transcript, web/request,
 // web/templates, web/markdown and web/pages/view.
 package stream

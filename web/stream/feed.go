@@ -230,7 +230,9 @@ func (h *Hub) read(ctx context.Context, c *transcript.Chat, after events.Positio
 const maxCatchUp = 2000
 
 // maxParts is how often a frame for one follower alone may be sent between
-// frames of other chats, if not twice. It can have all the words of a chat.
+// frames of other chats; one of more events is sent twice at most, because it
+// can have all the words of a chat. What that gives up: a tab that joins the
+// browser's connection between the two, if the connection then breaks.
 const maxParts = 16
 
 // catchUp makes the frame that brings a follower from a position to where the

@@ -81,7 +81,7 @@ func (s *following) clear(ctx context.Context, log events.Log, top events.Positi
 	if n := s.peek(); n != nil {
 		return min(s.due(n)-1, top), false, nil
 	}
-	if read = max(read, s.from); read >= top {
+	if read >= top {
 		return top, false, nil
 	}
 	st, err := log.Stream(ctx, s.feed.stream)

@@ -17,15 +17,15 @@ type marks struct {
 	reply  map[string]bool // replies as a whole; true for new ones
 	state  map[string]bool // replies whose status, figures and error changed
 	rounds map[place]*roundMarks
-	order  []place // of rounds, as they were first touched
+	order  []place         // of rounds, as they were first touched
 	cards  map[string]bool // cards by their ids
 	noted  map[string]bool // replies that got a remark, in the round they were at
 	title  bool
 	queue  bool
 	// summary: the divider or the line about one that is being made.
 	summary bool
-	status bool // of the chat
-	said   []Op
+	status  bool // of the chat
+	said    []Op
 	// deleted: the chat is gone, nothing else matters.
 	deleted bool
 	text    bool // words of a reply are among it

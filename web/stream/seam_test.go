@@ -86,6 +86,11 @@ func newSeam(t *testing.T, random *rand.Rand, long bool) *seam {
 	chats := []string{"", "a", "b", "c"}[:3+random.IntN(2)]
 	for at := events.Position(1); at <= 50; at++ {
 		chat := chats[random.IntN(len(chats))]
+		if int(at) <= len(chats) { // each has one
+			chat = chats[at-1]
+		} else if chat == "a" && at > 20 { // it is silent from then on
+			chat = "b"
+		}
 		s.streams[chat] = append(s.streams[chat], at)
 	}
 	s.p = &follower{line: &line{hub: &Hub{Log: s}, ctx: t.Context(), writer: &writer{w: s.out, control: http.NewResponseController(s.out)}}, checked: 1000}
@@ -222,14 +227,60 @@ func TestAnIdIsAPromise(t *testing.T) {
 				}
 			}
 		}
-		if !slices.IsSortedFunc(frames, func(a, b sent) int { return int(a.id) - int(b.id) }) && chatsGoBack(frames) {
-			t.Fatalf("seed %d: ids go back: %+v", seed, frames)
+		frames = slices.DeleteFunc(frames, func(f sent) bool { return f.chat == "" }) // those may be late
+		for i := 1; i < len(frames); i++ {
+			if frames[i].id <= frames[i-1].id {
+				t.Fatalf("seed %d: the id %d comes after %d", seed, frames[i].id, frames[i-1].id)
+			}
 		}
 	}
 }
 
-// chatsGoBack: only a person's frame may be late.
-func chatsGoBack(frames []sent) bool {
-	frames = slices.DeleteFunc(slices.Clone(frames), func(f sent) bool { return f.chat == "" })
-	return !slices.IsSortedFunc(frames, func(a, b sent) int { return int(a.id) - int(b.id) })
+// TestFramesSayTheirEvents: a feed's frames, and those for one follower, have
+// all that the promise is made of.
+func TestFramesSayTheirEvents(t *testing.T) {
+	h := newHouse(t, Options{})
+	made := h.chat(h.human("ann"), "hello")
+	f := h.hub.enter(made.Chat)
+	defer h.hub.leave(f)
+	<-f.ready
+	place, begin := f.tail.end(), h.log.Head()
+	word := events.ReplyChunk{Reply: made.Reply, Round: 1, Kind: events.ChunkContent, Text: "a "}
+	list := []events.Payload{round(made.Reply, 1)}
+	for n := range 3 * maxParts {
+		list = append(list, word)
+		if n%7 == 0 {
+			h.append(made.Chat, list...)
+			list = nil
+		}
+	}
+	var want, got []events.Position
+	for _, e := range h.stored(f.stream, begin) {
+		want = append(want, e.Position)
+	}
+	eventually(t, "the feed is at the end", func() bool { return events.Position(f.at.Load()) == want[len(want)-1] })
+	for n := place.next.Load(); n != nil; n = n.next.Load() {
+		if got = append(got, n.events...); n.position != got[len(got)-1] {
+			t.Errorf("a frame at %d brings %v", n.position, n.events)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the frames bring %v, want %v", got, want)
+	}
+	for _, n := range []int{1, maxParts, maxParts + 1} {
+		missed := want[len(want)-n:]
+		frame, err := h.hub.catchUp(t.Context(), made.Chat, missed[0]-1)
+		h.ok(err)
+		if n > maxParts {
+			missed = []events.Position{missed[0], missed[n-1]}
+		}
+		if !slices.Equal(frame.events, missed) {
+			t.Errorf("of %d events: %v, want %v", n, frame.events, missed)
+		}
+	}
+	frame, err := h.hub.catchUp(t.Context(), made.Chat, 0)
+	h.ok(err)
+	if all := h.stored(f.stream, 0); !slices.Equal(frame.events, []events.Position{all[0].Position, want[len(want)-1]}) {
+		t.Errorf("from nothing: %v", frame.events)
+	}
 }
