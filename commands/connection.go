@@ -174,8 +174,8 @@ func (s *Service) CheckConnection(ctx context.Context, id string) ([]Discovered,
 	return found, err
 }
 
-// KnownSecrets gives the keys of all connections, for masking them where an
-// endpoint sends them back. Those that can be read are given with an error, too.
+// KnownSecrets gives the keys of all connections and the secrets of all tools,
+// for masking them where an endpoint or a tool sends them back. Those that can be read are given with an error, too.
 func (s *Service) KnownSecrets(ctx context.Context) ([]string, error) {
 	all, err := s.Connections(ctx)
 	if err != nil {
@@ -193,7 +193,19 @@ func (s *Service) KnownSecrets(ctx context.Context) ([]string, error) {
 			out = append(out, key)
 		}
 	}
+	for _, of := range []func(context.Context) ([]string, error){s.toolSecrets, s.serverSecrets, s.searchSecrets} {
+		more, err := of(ctx)
+		out, failed = append(out, more...), errors.Join(failed, err)
+	}
 	return out, failed
+}
+
+func (s *Service) searchSecrets(context.Context) ([]string, error) {
+	key, err := s.searchSecret()
+	if key == "" {
+		return nil, err
+	}
+	return []string{key}, err
 }
 
 // RefreshConnection asks an endpoint for its models and records what is new and

@@ -15,6 +15,9 @@ import (
 	"lembas/commands"
 	"lembas/commands/generation"
 	"lembas/commands/llm"
+	"lembas/commands/tools/guard"
+	"lembas/commands/tools/mcp"
+	"lembas/commands/toolset"
 	"lembas/events"
 	"lembas/events/blob"
 	"lembas/events/store"
@@ -30,6 +33,8 @@ type app struct {
 	blobs   *blob.Store
 	service *commands.Service
 	loop    *generation.Loop
+	guard   *guard.Client // for addresses that others name
+	tools   *toolset.Set
 	http    *http.Client
 	logger  *slog.Logger
 	// serving says that a server runs on it, at address.
@@ -87,7 +92,17 @@ func (a *app) complete(ctx context.Context, key vault.Options) (err error) {
 	a.loop = &generation.Loop{Service: a.service, Log: a.log, HTTP: a.http, Blobs: blobs{a.blobs}, Now: time.Now,
 		NewID: newID, Logger: a.logger, Retry: llm.Retry{Max: 4}}
 	a.service.Stopper = a.loop
+	a.guard = guard.New(guard.Config{Private: a.privateFetches})
+	remote := &mcp.Client{HTTP: mcp.Guarded(a.guard), Version: version}
+	a.tools = &toolset.Set{Service: a.service, Guard: a.guard, MCP: remote, Logger: a.logger}
+	a.loop.Tools, a.service.ListTools = a.tools, remote.List
 	return a.service.Open(ctx, version)
+}
+
+// privateFetches says whether an administrator opened private addresses.
+func (a *app) privateFetches() bool {
+	set, err := a.service.Settings(context.Background())
+	return err == nil && set.Bool("fetch.private")
 }
 
 func (a *app) discover(ctx context.Context, baseURL, key string) ([]commands.Discovered, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"lembas/cmd/lembas/demo"
+	"lembas/commands/push"
 	"lembas/events"
 	"lembas/projections"
 	"lembas/web"
@@ -36,6 +37,7 @@ type house struct {
 	app      *app
 	set      *projections.Set
 	reactors *reactors
+	pushes   *push.Sender
 	hub      *stream.Hub
 	handler  http.Handler
 	metrics  *prometheus.Registry
@@ -71,17 +73,34 @@ func build(ctx context.Context, a *app, policy request.Policy) (*house, error) {
 	h.hub = &stream.Hub{Log: a.log, Users: a.service, Chats: a.service, Sidebar: pageList{read}, Views: views,
 		Parts: stream.Fragments(set), Now: time.Now, Slog: a.logger, Options: stream.Options{Gap: h.frameGap}}
 	h.hub.Open()
-	if h.reactors, err = startReactors(background, a); err != nil {
+	keys, err := push.EnsureKeys(ctx, a.log, secrets{a.vault})
+	if err != nil {
+		h.hub.Close()
+		return nil, errors.Join(fmt.Errorf("the keys of web push: %w", err), h.close())
+	}
+	h.pushes = push.New(push.Options{Service: a.service, Keys: keys, Client: a.guard, Logger: a.logger, Contact: contact(policy)})
+	a.loop.Cards = openCards{read}
+	h.work.Go(func() { (&expirer{service: a.service, log: a.log, cards: read, logger: a.logger}).run(background) })
+	if h.reactors, err = startReactors(background, a, h.pushes.Handle); err != nil {
 		h.hub.Close()
 		return nil, errors.Join(err, h.close())
 	}
 	people := accounts{read, a.service}
 	h.handler = web.New(web.Config{Service: a.service, Policy: policy, Log: a.logger, Sidebar: chatList{read}, Accounts: people,
+		PushKey: keys.Public(), Try: a.tools.TryTool,
 		Markdown: md, Static: files.Handler(), Fixed: files.Root(), Metrics: h.metrics, Ready: h.ready,
-		Pages: &pages.Pages{Service: a.service, Sidebar: pageList{read}, Accounts: people, Windows: read.Windows, Views: views, Set: set,
+		Pages: &pages.Pages{Service: a.service, Sidebar: pageList{read}, Accounts: people, Windows: read.Windows, Tools: a.tools, Waiting: waitingList{read}, Views: views, Set: set,
 			Demo: a.demo, ReadOnly: h.readOnly},
 		Streams: web.Streams{Chat: h.hub.ChatEvents, Person: h.hub.Events, Page: h.hub.Page}})
 	return h, nil
+}
+
+// contact is where push services reach who runs this instance.
+func contact(p request.Policy) string {
+	if p.BaseURL != nil && p.BaseURL.Scheme == "https" {
+		return p.BaseURL.String()
+	}
+	return ""
 }
 
 // close ends the background work, after the HTTP server; replies in flight are
@@ -90,6 +109,9 @@ func (h *house) close() error {
 	var err error
 	if h.reactors != nil {
 		err = h.reactors.close()
+	}
+	if h.pushes != nil {
+		h.pushes.Close()
 	}
 	h.stop()
 	h.work.Wait()

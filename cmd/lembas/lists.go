@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"lembas/commands"
+	"lembas/commands/generation"
 	"lembas/events"
 	"lembas/projections"
 	"lembas/projections/transcript"
 	"lembas/web/api"
+	"lembas/web/pages"
 	"lembas/web/pages/view"
 )
 
@@ -138,4 +140,30 @@ func (l accounts) Accounts(ctx context.Context, q api.ListQuery) ([]commands.Use
 		out = append(out, u)
 	}
 	return out, next, nil
+}
+
+// waitingList is what waits, for pages.
+type waitingList struct{ *projections.Set }
+
+func (l waitingList) Wait(ctx context.Context, at events.Position) error { return l.Await(ctx, at) }
+
+func (l waitingList) Waiting(ctx context.Context, user string) ([]pages.WaitingCard, error) {
+	cards, err := l.Consents.Waiting(ctx, user)
+	out := make([]pages.WaitingCard, 0, len(cards))
+	for _, c := range cards {
+		out = append(out, pages.WaitingCard{ConsentRequested: c.ConsentRequested, Chat: c.Chat, Title: c.Title, Since: c.Since})
+	}
+	return out, err
+}
+
+// openCards is what waits, for the loop.
+type openCards struct{ *projections.Set }
+
+func (l openCards) OpenCards(ctx context.Context) ([]generation.OpenCard, error) {
+	open, err := l.Consents.Open(ctx)
+	out := make([]generation.OpenCard, 0, len(open))
+	for _, c := range open {
+		out = append(out, generation.OpenCard{Chat: c.Chat, Consent: c.Consent})
+	}
+	return out, err
 }

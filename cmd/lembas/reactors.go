@@ -25,10 +25,11 @@ type reactors struct {
 // routerTime is how long handlers get to return when the server ends.
 const routerTime = 3 * time.Second
 
-// startReactors begins to answer replies and to title chats. The loop's handler
+// startReactors begins to answer replies, to go on when a card was answered, to
+// tell browsers of cards, and to title chats. The loop's handler
 // goes through no retry and no poison queue: a retried handler is a round paid
 // twice; what the log says decides what a redelivery does.
-func startReactors(ctx context.Context, a *app) (*reactors, error) {
+func startReactors(ctx context.Context, a *app, push func(context.Context, *events.Envelope) error) (*reactors, error) {
 	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: routerTime}, watermill.NewSlogLogger(slog.New(quiet{a.logger.Handler()})))
 	if err != nil {
 		return nil, err
@@ -41,6 +42,15 @@ func startReactors(ctx context.Context, a *app) (*reactors, error) {
 	}{
 		{"generation", "reply.requested", a.loop.Handle},
 		{"titles", "reply.finished", a.loop.Title},
+		{"answers", "consent.answered", a.loop.Resume},
+		{"expiries", "consent.expired", a.loop.Resume},
+		{"compactions", "compaction.requested", a.loop.Compact},
+		{"pushes", "consent.requested", push},
+		{"disabled-people", "user.changed", a.loop.EndDisabled},
+		{"disabled-connections", "connection.changed", a.loop.EndDisabled},
+		{"removed-connections", "connection.removed", a.loop.EndDisabled},
+		{"disabled-models", "model.changed", a.loop.EndDisabled},
+		{"removed-models", "model.removed", a.loop.EndDisabled},
 	} {
 		sub, err := b.Subscriber(bus.Config{Group: r.group, Order: bus.OrderStream, RedeliverAfter: 2 * time.Second})
 		if err != nil {

@@ -24,7 +24,7 @@ func TestReactorsThatCannotBeginAreAnError(t *testing.T) {
 	must(t, b.CommitSync())
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := startReactors(ctx, a); !errors.Is(err, events.ErrDamaged) {
+	if _, err := startReactors(ctx, a, func(context.Context, *events.Envelope) error { return nil }); !errors.Is(err, events.ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -37,7 +37,7 @@ func TestAReactorThatEndedIsNotReady(t *testing.T) {
 	h := &house{app: a}
 	h.set, err = projections.Open(a.log)
 	must(t, err)
-	h.reactors, err = startReactors(t.Context(), a)
+	h.reactors, err = startReactors(t.Context(), a, func(context.Context, *events.Envelope) error { return nil })
 	must(t, err)
 	if err := h.ready(t.Context()); err != nil {
 		t.Errorf("while all run: %v", err)

@@ -10,7 +10,7 @@ import (
 // Cards lists what waits.
 type Cards interface {
 	// OpenCards gives the chats that wait on a card.
-	OpenCards() ([]OpenCard, error)
+	OpenCards(ctx context.Context) ([]OpenCard, error)
 }
 
 // OpenCard is a card that waits for an answer.
@@ -101,7 +101,7 @@ func (l *Loop) EndDisabled(ctx context.Context, _ *events.Envelope) error {
 	if l.Cards == nil {
 		return nil
 	}
-	open, err := l.Cards.OpenCards()
+	open, err := l.Cards.OpenCards(ctx)
 	if err != nil {
 		return err
 	}
