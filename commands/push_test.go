@@ -83,6 +83,10 @@ func TestPushIsKeptAndFound(t *testing.T) {
 	wantErr(t, err, events.ErrNotFound)
 	_, err = h.UnsubscribePush(t.Context(), ann, made.ID)
 	check(t, err)
+	check(t, h.users.view(t.Context(), events.UserStream(ann.User), func(*User, events.Position) error { return nil }))
+	if len(u.Pushes) != 1 {
+		t.Error("what a request was given changed under it")
+	}
 	if _, err := h.Secrets.Open("push/" + made.ID); err == nil {
 		t.Error("the secret outlives the subscription")
 	}
@@ -240,8 +244,27 @@ func TestPushOfATokenAndOfALoginThatExpired(t *testing.T) {
 	}
 	_, err = h.RevokeToken(t.Context(), ann, token.ID)
 	check(t, err)
-	if got := h.told(t, ann.User); len(got) != 0 {
-		t.Errorf("after the token was revoked: %v", got)
+	h.noPushes(t, ann.User)
+}
+
+func (h *house) noPushes(t *testing.T, user string) {
+	t.Helper()
+	if u, err := h.User(t.Context(), user); err != nil || len(u.Pushes) != 0 {
+		t.Errorf("pushes are left: %v, %v", u.Pushes, err)
+	}
+}
+
+// TestADisabledAccountHasNoPush, also not by its tokens, which come back.
+func TestADisabledAccountHasNoPush(t *testing.T) {
+	h := newHouse(t)
+	root, bob := h.login(t, "root@example.test"), h.login(t, "bob@example.test")
+	token, err := h.CreateToken(t.Context(), bob, CreateToken{Name: "x"})
+	check(t, err)
+	h.subscribe(t, Caller{User: bob.User, Token: token.ID}, "token")
+	for _, disabled := range []bool{true, false} {
+		_, err := h.ChangeUser(t.Context(), root, bob.User, ChangeUser{Disabled: &disabled})
+		check(t, err)
+		h.noPushes(t, bob.User)
 	}
 }
 

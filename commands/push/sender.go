@@ -206,9 +206,12 @@ func (s *Sender) round(ctx context.Context, k card, only map[string]string) (lef
 
 // owner is whose word a card waits for, "" when it no longer waits.
 func (s *Sender) owner(ctx context.Context, k card) (owner string, err error) {
+	if !s.o.Now().Before(k.expires) {
+		return "", nil // without a look: a group that is new gets all cards there ever were
+	}
 	err = s.o.Service.WithChat(ctx, k.chat, func(c *transcript.Chat) error {
 		for _, p := range c.Pending {
-			if p.Consent == k.id && !c.Deleted && s.o.Now().Before(k.expires) {
+			if p.Consent == k.id && !c.Deleted {
 				owner = c.Owner
 			}
 		}

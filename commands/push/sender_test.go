@@ -328,6 +328,9 @@ func TestTriesEnd(t *testing.T) {
 			if got := w.paths(); len(got) != c.tries {
 				t.Errorf("%d tries, want %d", len(got), c.tries)
 			}
+			if len(w.waited) > 0 && w.waited[len(w.waited)-1] > c.life {
+				t.Errorf("waited %v for a card that lives %v", w.waited, c.life)
+			}
 			if strings.Contains(w.words.String(), w.service.URL) {
 				t.Errorf("the log says %s", w.words.String())
 			}
