@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,6 +38,13 @@ func (p *Pages) newChat(w http.ResponseWriter, r *http.Request) error {
 		effort = models[i].Effort
 	}
 	v.Composer = composer(v.Composer, u, models, effort)
+	model = ""
+	if i := slices.IndexFunc(models, func(m templates.ModelOption) bool { return m.Selected }); i >= 0 {
+		model = models[i].ID
+	}
+	if v.Composer.Scope, err = p.scopeMenu(r.Context(), u.ID, model, &transcript.Chat{}); err != nil {
+		return err
+	}
 	v.Composer.State, v.Composer.Send = transcript.Idle, templates.Send{Act: "send"}
 	if len(models) == 0 {
 		v.NoModel, v.Composer.Send.Disabled = "No model can be used yet. An administrator adds a connection first.", "there is no model yet"
@@ -62,6 +70,7 @@ func suggestions() []templates.Suggestion {
 // composer is where a person writes: what the chat says of it, and what can be
 // chosen.
 func composer(c templates.Composer, u commands.User, models []templates.ModelOption, effort string) templates.Composer {
+	c.Waiting = "Message, or answer the card above"
 	c.Placeholder, c.Models, c.EnterNewline, c.MaxLength = "Write a message", models, u.Preferences.EnterNewline, commands.MaxText
 	c.Efforts = efforts(effort)
 	return c
@@ -133,21 +142,24 @@ func (p *Pages) chat(w http.ResponseWriter, r *http.Request) error {
 	at := p.Service.Log.Head() // before the chat: what it has is at least that
 	u := me(r)
 	var v templates.Chat
-	var model, effort string
+	var now transcript.Chat
 	err := p.withEnd(r.Context(), u.ID, r.PathValue("id"), func(c *transcript.Chat) error {
 		v = p.Views.Chat(c)
-		model, effort = c.Model, c.Effort
+		now = transcript.Chat{ID: c.ID, Model: c.Model, Effort: c.Effort, Scope: maps.Clone(c.Scope), Allow: slices.Clone(c.Allow)}
 		at = max(at, c.Position)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	models, err := p.choices(r.Context(), model, true)
+	models, err := p.choices(r.Context(), now.Model, true)
 	if err != nil {
 		return err
 	}
-	v.Composer = composer(v.Composer, u, models, effort)
+	v.Composer = composer(v.Composer, u, models, now.Effort)
+	if v.Composer.Scope, err = p.scopeMenu(r.Context(), u.ID, now.Model, &now); err != nil {
+		return err
+	}
 	for _, f := range []struct{ format, label string }{{"md", "Markdown"}, {"html", "HTML"}, {"json", "JSON (OpenAI messages)"}, {"jsonl", "Events (JSONL)"}} {
 		v.Exports = append(v.Exports, templates.Option{Value: "/api/v1/chats/" + v.ID + "/export?format=" + f.format, Label: f.label})
 	}

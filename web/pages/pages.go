@@ -35,13 +35,15 @@ type Windows interface {
 	Before(ctx context.Context, chat string, number, limit int) ([]*transcript.Turn, error)
 }
 
-// Pages answers the routes of people. Fields are set once; all but Windows and
-// ReadOnly are needed.
+// Pages answers the routes of people. Fields are set once; all but Windows,
+// Tools, Waiting and ReadOnly are needed.
 type Pages struct {
 	Service  *commands.Service
 	Sidebar  Sidebar
 	Accounts api.Accounts
 	Windows  Windows // nil reads whole chats
+	Tools    Tools   // nil has no scope menu
+	Waiting  Waiting // nil: nothing waits
 	Views    *view.Views
 	Set      *templates.Set
 	// Demo says that the instance runs with its built-in endpoint.
@@ -58,6 +60,10 @@ func (p *Pages) Mount(person, admin request.Router) {
 	person.Get("/chat/{id}", p.chat)
 	person.Get("/chat/{id}/messages", p.olderMessages)
 	person.Get("/chat/{id}/messages/{mid}", p.version)
+
+	person.Get("/chat/{id}/scope", p.chatScope)
+	person.Get("/scope", p.newScope)
+	person.Get("/waiting", p.waiting)
 
 	person.Get("/settings", p.settings)
 	person.Post("/settings/preferences", p.savePreferences)

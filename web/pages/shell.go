@@ -31,9 +31,13 @@ func (p *Pages) shell(r *http.Request, page, title string, at events.Position) (
 	if err != nil {
 		return templates.Shell{}, err
 	}
+	waits, err := p.waitingNav(r.Context(), u.ID, page == "waiting")
+	if err != nil {
+		return templates.Shell{}, err
+	}
 	epoch := p.Service.Log.Epoch()
 	s := templates.Shell{Title: title, Page: page, Person: person(u), Theme: u.Preferences.Theme, Font: u.Preferences.Font,
-		Sidebar: tree, Epoch: epoch, Cursor: fmt.Sprintf("%s.%d", epoch, at), Demo: p.Demo,
+		Sidebar: tree, Waiting: waits, Epoch: epoch, Cursor: fmt.Sprintf("%s.%d", epoch, at), Demo: p.Demo,
 		EnterNewline: u.Preferences.EnterNewline, NoFollow: u.Preferences.NoFollow, NoShortcuts: u.Preferences.NoShortcuts, Notify: u.Preferences.Notify}
 	if p.ReadOnly != nil {
 		s.ReadOnly = p.ReadOnly()

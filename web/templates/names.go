@@ -11,6 +11,7 @@ func pageTypes() map[string]reflect.Type {
 		"offline":     reflect.TypeFor[Offline](),
 		"new":         reflect.TypeFor[NewChat](),
 		"chat":        reflect.TypeFor[Chat](),
+		"waiting":     reflect.TypeFor[Waiting](),
 		"settings":    reflect.TypeFor[Settings](),
 		"connections": reflect.TypeFor[Connections](),
 		"connection":  reflect.TypeFor[Connection](),
@@ -46,6 +47,10 @@ func fragmentTypes() map[string]reflect.Type {
 		"composer-send": reflect.TypeFor[Send](),        // #send
 		"chat-status":   reflect.TypeFor[ChatStatus](),  // #chat-status
 		"chat-meter":    reflect.TypeFor[Meter](),       // #chat-meter
+		"scope":         reflect.TypeFor[Scope](),       // #scope
+		// What waits, of all chats.
+		"waiting-nav":  reflect.TypeFor[WaitingNav](),  // #waiting
+		"waiting-list": reflect.TypeFor[WaitingList](), // #waiting-list
 		// The sidebar.
 		"sidebar-tree": reflect.TypeFor[SidebarTree](), // #side-tree
 		"sidebar-more": reflect.TypeFor[SidebarTree](), // replaces the "Older chats" button

@@ -3,11 +3,12 @@ package templates
 // Shell is what all pages of a signed-in person share.
 type Shell struct {
 	Title   string // of the document, without the product's name
-	Page    string // what is marked in the navigation: chat, new, settings, connections, models, users, instance
+	Page    string // what is marked in the navigation: chat, new, settings, waiting, connections, models, users, instance
 	Person  Person
 	Theme   string // "", moria or shire; "" follows the system
 	Font    string // "", serif or sans: the type of replies
 	Sidebar SidebarTree
+	Waiting WaitingNav
 	Epoch   string // of the log
 	Cursor  string // EPOCH.POSITION that the page was rendered at
 	// Demo says that the instance runs with its built-in demo endpoint.

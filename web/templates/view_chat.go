@@ -153,6 +153,8 @@ type Composer struct {
 	Folder      string // of a new chat
 	State       string // idle, running, waiting
 	Placeholder string
+	Waiting     string // the placeholder while a card waits
+	Scope       *Scope // nil when there is no menu
 	Send        Send
 	Models      []ModelOption // in the administrator's order
 	Efforts     []Option      // the level in force is selected; "" is "not set"

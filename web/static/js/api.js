@@ -2,10 +2,11 @@
 // are for people.
 
 export class Problem extends Error {
-  constructor(status, detail, errors) {
+  constructor(status, detail, { errors, state } = {}) {
     super(detail)
     this.status = status // 0: the server was not reached
     this.errors = errors || {}
+    this.state = state // of what a conflict is about
   }
 }
 
@@ -35,11 +36,11 @@ export async function api(method, path, body, key) {
 // problem reads a problem document, or makes words from the status alone.
 export function problem(status, text, after) {
   let doc = {}
-  try { doc = JSON.parse(text) } catch { /* not ours: a proxy's page */ }
+  try { doc = JSON.parse(text) || {} } catch { /* not ours: a proxy's page */ }
   const fields = Object.values(doc.errors || {}).map(e => e?.detail || e).filter(e => typeof e === 'string')
   const words = [doc.detail || doc.title || `The server answered ${status}.`, ...fields]
   if (status === 429 && after) words.push(`Try again in ${after} s.`)
-  return new Problem(status, [...new Set(words)].join(' '), doc.errors)
+  return new Problem(status, [...new Set(words)].join(' '), doc)
 }
 
 export const login = () => location.assign('/auth/login?next=' + encodeURIComponent(location.pathname + location.search))

@@ -3,9 +3,11 @@
 import { api, uid } from './api.js'
 import { on, act } from './act.js'
 import { failed, toast } from './toast.js'
+import { slash } from './slash.js'
 import { store } from './store.js'
 import { help } from './keys.js'
 import { editLast } from './messages.js'
+import { narrowed } from './scope.js'
 
 const form = document.getElementById('composer')
 const box = form?.querySelector('[name=text]')
@@ -14,10 +16,11 @@ const draft = `draft:${document.body.dataset.user}:${chat || 'new'}`
 const touch = matchMedia('(pointer: coarse) and (hover: none)')
 
 // Commands match exactly; anything else that begins with / is sent as written.
-const commands = {
-  '/help': help,
-  '/new': () => location.assign('/'),
-  '/stop': stop,
+export const commands = {
+  '/help': { says: 'Shortcuts and commands', run: help },
+  '/new': { says: 'A new chat', run: () => location.assign('/') },
+  '/stop': { says: 'Stop the reply', run: stop },
+  '/compact': { says: 'Put a summary in the place of what was said so far, for the model', run: compact },
 }
 
 let composing = false, sending = false, last = null // the last failed {text, key}
@@ -26,6 +29,7 @@ export function start() {
   if (!form || !box) return
   if (!box.value) box.value = store.get(draft) || ''
   box.enterKeyHint = enterSends() ? 'send' : 'enter'
+  slash(box, commands, name => command(name))
   box.addEventListener('input', typed)
   box.addEventListener('keydown', key)
   // Safari ends a composition before the keydown of the Enter that ended it.
@@ -35,7 +39,7 @@ export function start() {
   form.addEventListener('change', e => chat && setting(e.target))
   // A press must not take the focus away: the keyboard of a phone would fold first.
   form.addEventListener('mousedown', e => e.target.closest('#send') && e.preventDefault())
-  new MutationObserver(button).observe(form, { attributes: true, subtree: true, attributeFilter: ['data-state', 'data-act', 'aria-label'] })
+  new MutationObserver(state).observe(form, { attributes: true, subtree: true, attributeFilter: ['data-state', 'data-act', 'aria-label'] })
   typed()
 }
 
@@ -52,6 +56,14 @@ function grow() {
   if (CSS.supports('field-sizing', 'content')) return
   box.style.height = 'auto'
   box.style.height = Math.min(box.scrollHeight, innerHeight * 0.4) + 'px'
+}
+
+// state follows what the stream says of the chat: the button, and what the empty
+// box invites to.
+function state() {
+  button()
+  const words = form.dataset.state === 'waiting' ? box.dataset.waiting : box.dataset.idle
+  if (words && box.placeholder !== words) box.placeholder = words
 }
 
 // button is Stop while something runs and nothing is written, else Send.
@@ -79,10 +91,7 @@ function key(e) {
 async function send() {
   const text = box.value, word = text.trim()
   if (!word || sending || refused(text)) return
-  if (Object.hasOwn(commands, word)) {
-    fill('')
-    return commands[word]()
-  }
+  if (Object.hasOwn(commands, word)) return command(word)
   const body = word.startsWith('//') ? text.replace('/', '') : text
   const key = last?.text === text ? last.key : uid()
   try {
@@ -93,6 +102,20 @@ async function send() {
     if (chat) fill(box.value.trim() ? text + '\n\n' + box.value : text)
     failed(err, send)
   }
+}
+
+async function command(name) {
+  fill('')
+  try {
+    await commands[name].run()
+  } catch (err) {
+    failed(err)
+  }
+}
+
+async function compact() {
+  if (chat) await api('POST', `/chats/${chat}/compact`, {})
+  else toast({ kind: 'warn', text: 'There is nothing to put together yet.', key: 'refused' })
 }
 
 // refused says why nothing can be sent.
@@ -128,7 +151,7 @@ async function create(text, key) {
   sending = box.readOnly = true
   form.setAttribute('aria-busy', 'true')
   try {
-    const body = { model: value('model'), text, effort: value('effort'), folder_id: value('folder') }
+    const body = { model: value('model'), text, effort: value('effort'), folder_id: value('folder'), scope: narrowed() }
     const got = await api('POST', '/chats', body, key)
     store.set(draft, '')
     location.assign('/chat/' + got.chat_id)

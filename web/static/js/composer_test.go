@@ -236,3 +236,67 @@ func TestModelOfAChat(t *testing.T) {
 	p.until(`pick.value === 'm1' && document.querySelector('.toast').textContent.includes('Gone.')`)
 	p.forgive()
 }
+
+// TestCommandList is a combobox: it opens under a /, is walked by arrow keys, and
+// without a choice Enter sends what is written.
+func TestCommandList(t *testing.T) {
+	s := newSite(t)
+	s.answer("POST /api/v1/chats/c1/messages", accepted)
+	s.answer("POST /api/v1/chats/c1/compact", accepted)
+	p := openTab(t, "")
+	p.open(s.URL + "/chat/c1")
+	s.next(t)
+	p.click("#prompt")
+	p.press("/")
+	listed := `[...document.querySelectorAll('#commands:not([hidden]) [role=option] code')].map(e => e.textContent)`
+	box := `(b => [b.getAttribute('role'), b.getAttribute('aria-expanded'), document.getElementById(b.getAttribute('aria-activedescendant'))?.querySelector('code').textContent ?? null])(document.getElementById('prompt'))`
+	p.equal(`[`+listed+`, `+box+`, document.getElementById('live').textContent]`, []any{[]string{"/help", "/new", "/stop", "/compact"}, []any{"combobox", "true", nil}, "4 commands; arrow keys choose."})
+	p.press("c")
+	p.exec(`document.getElementById('prompt').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowDown', code: 'ArrowDown', bubbles: true, cancelable: true}))`)
+	p.equal(`[`+listed+`, `+box+`]`, []any{[]string{"/compact"}, []any{"combobox", "true", "/compact"}})
+	p.press("\t") // writes it out, and does not run it
+	p.equal(`[document.getElementById('prompt').value, document.activeElement.id, `+box+`]`, []any{"/compact", "prompt", []any{nil, nil, nil}})
+	p.press("\r")
+	if c := s.called(t, "POST /api/v1/chats/c1/compact", 0); c.Body != `{}` {
+		t.Errorf("compacts with %s", c.Body)
+	}
+	p.until(`document.getElementById('prompt').value === ''`)
+	p.press("/co\r")
+	if c := s.called(t, "POST /api/v1/chats/c1/messages", 0); c.Body != `{"text":"/co"}` {
+		t.Errorf("sends %s", c.Body)
+	}
+	p.until(`document.getElementById('prompt').value === ''`)
+	p.press("/he")
+	p.press("\x1b") // closes the list, not more
+	p.equal(`[`+listed+`, document.getElementById('prompt').value]`, []any{[]string{}, "/he"})
+	p.press("l")
+	p.equal(listed, []string{"/help"})
+	p.click(`#commands [role=option]`)
+	p.until(`document.querySelector('dialog[open] .keys')`)
+	p.equal(`[document.getElementById('prompt').value, ['/compact', 'A', 'D', 'E'].filter(k => ![...document.querySelectorAll('dialog kbd')].some(e => e.textContent === k))]`, []any{"", []string{}})
+	p.press("\x1b")
+	p.press("//")
+	p.press("a b")
+	p.equal(listed, []string{})
+}
+
+// TestCompactSaysWhyNot: a refusal is said, and nothing is sent to the model.
+func TestCompactSaysWhyNot(t *testing.T) {
+	s := newSite(t)
+	s.answer("POST /api/v1/chats/c1/compact", func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, `{"detail":"A reply is running."}`, http.StatusConflict)
+	})
+	p := openTab(t, "")
+	p.open(s.URL + "/chat/c1")
+	p.click("#prompt")
+	p.press("/compact\r")
+	p.until(`document.querySelector('.toast')?.textContent.includes('A reply is running.')`)
+	p.open(s.URL + "/")
+	p.click("#prompt")
+	p.press("/compact\r")
+	p.until(`document.querySelector('.toast')?.textContent.includes('There is nothing to put together yet.')`)
+	p.forgive()
+	if n := s.count("POST /api/v1/chats"); n != 0 {
+		t.Errorf("%d chats were made of a command", n)
+	}
+}

@@ -21,6 +21,7 @@ const keys = [
   { code: 'ArrowDown', alt: true, text: !mac, says: 'Next chat', run: () => neighbour(1) },
   { code: 'KeyC', alt: true, text: true, says: 'Copy the last reply', run: () => copyLast().catch(failed) },
   { code: 'KeyJ', alt: true, text: true, says: 'Jump to the latest', run: () => click('#jump') },
+  { code: 'KeyW', alt: true, text: true, says: 'Go to what waits for you', run: waiting },
   { key: '?', says: 'This list', run: help },
 ]
 
@@ -28,7 +29,8 @@ const keys = [
 const written = [
   ['Enter', 'Send (on a phone: new line)'], ['Shift+Enter', 'New line'], [mac ? '⌘+Enter' : 'Ctrl+Enter', 'Send, always'],
   ['↑', 'Edit the last message, from an empty box'], ['Esc', 'Close, or stop the reply'],
-  ['/help  /new  /stop', 'Commands; // sends a text that begins with /'],
+  ['A', 'Allow, while the focus is in a card'], ['E', 'Edit, in a card'], ['D', 'Deny, in a card'],
+  ['//', 'Sends a text that begins with /'],
 ]
 
 export function start() {
@@ -61,6 +63,14 @@ function search() {
   box?.select()
 }
 
+// waiting goes to the card in this page, else to the page with all of them.
+function waiting() {
+  const card = document.querySelector('[data-consent][data-state=waiting]')
+  if (!card) return location.assign('/waiting')
+  card.scrollIntoView({ block: 'nearest' })
+  card.focus({ preventScroll: true })
+}
+
 const label = k => k.key || [k.mod && (mac ? '⌘' : 'Ctrl'), k.alt && (mac ? '⌥' : 'Alt'), k.shift && 'Shift',
   { Slash: '/', Escape: 'Esc', ArrowUp: '↑', ArrowDown: '↓' }[k.code] || k.code.replace('Key', '')].filter(Boolean).join('+')
 
@@ -68,7 +78,8 @@ const label = k => k.key || [k.mod && (mac ? '⌘' : 'Ctrl'), k.alt && (mac ? '�
 export function help() {
   const list = document.createElement('dl')
   list.className = 'keys'
-  for (const [k, says] of [...keys.map(k => [label(k), k.says]), ...written]) {
+  const commands = Object.entries(composer.commands).map(([name, c]) => [name, c.says])
+  for (const [k, says] of [...keys.map(k => [label(k), k.says]), ...written, ...commands]) {
     const dt = document.createElement('dt'), dd = document.createElement('dd'), kbd = document.createElement('kbd')
     kbd.textContent = k
     dt.append(kbd)
@@ -77,5 +88,5 @@ export function help() {
   }
   const off = document.createElement('p')
   off.textContent = document.body.dataset.shortcuts === 'off' ? 'Shortcuts are switched off in your settings; Esc and Enter still work.' : 'Settings can switch the shortcuts off.'
-  show('Keyboard', list, off)
+  show('Shortcuts and commands', list, off)
 }

@@ -1,7 +1,7 @@
 // Shared menus: a [data-menu] button opens a popover natively; here its actions
 // get the button's object, it is put beside the button, and arrow keys walk it.
 
-const items = menu => [...menu.querySelectorAll('button, a[href]')].filter(el => !el.disabled && el.offsetParent)
+const items = menu => [...menu.querySelectorAll('button, a[href], input[type=checkbox]')].filter(el => !el.disabled && el.offsetParent)
 let opener
 
 document.addEventListener('click', e => {
@@ -39,7 +39,7 @@ document.addEventListener('keydown', e => {
   if (!menu) return
   const list = items(menu), at = list.indexOf(document.activeElement)
   const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: list.length - 1 }[e.key]
-  if (to === undefined || !list.length || e.target.matches('input, select, textarea')) return
+  if (to === undefined || !list.length || e.target.matches('input:not([type=checkbox]), select, textarea')) return
   e.preventDefault()
   list[(to + list.length) % list.length].focus()
 })

@@ -19,7 +19,7 @@ function attributes(old, now) {
 }
 
 // local attributes belong to the page, not to the server.
-const local = (el, name) => name === 'data-local' || name === 'style' || name === 'data-htmx-powered' ||
+const local = (el, name) => name === 'data-local' || name === 'style' || name === 'data-htmx-powered' || name === 'data-placed' ||
   (name === 'open' && el.hasAttribute('data-local'))
 
 // children changes the children of `old` from the node `at` on into those of `now`.

@@ -189,7 +189,7 @@ func TestSize(t *testing.T) {
 		raw, packed = raw+len(body), packed+out.Len()
 	}
 	t.Logf("%d bytes, %d compressed", raw, packed)
-	if raw > 84<<10 || packed > 36<<10 {
+	if raw > 120<<10 || packed > 50<<10 {
 		t.Errorf("%d bytes, %d compressed: too much for a page without a framework", raw, packed)
 	}
 }

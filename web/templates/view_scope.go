@@ -1,0 +1,27 @@
+package templates
+
+// Scope is the menu that says which tools a chat may use. It only narrows.
+type Scope struct {
+	Chat  string // "" of a new chat, which has no list of what is always allowed
+	Label string // of the button: "5 of 7 tools"
+	// None is why there are no tools, or "".
+	None   string
+	Groups []ScopeGroup
+	Allow  []string // the patterns that are always allowed, untrusted
+}
+
+// ScopeGroup is the rows under one heading.
+type ScopeGroup struct {
+	Label string
+	Rows  []ScopeRow
+}
+
+// ScopeRow is one switch.
+type ScopeRow struct {
+	Key   string
+	Label string
+	Icon  string
+	On    bool
+	Tools int    // how many tools it brings
+	Off   string // why it cannot be on, or ""
+}
