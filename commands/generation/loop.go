@@ -32,7 +32,7 @@ type Loop struct {
 
 	mu      sync.Mutex // guards what follows
 	running map[string]*run
-	parked  map[string]bool // replies that this process left waiting on a card
+	parked  map[string]string // by chat, the reply that this process left waiting on a card
 }
 
 // Blobs keeps bytes that are too long for an event, under their digest.
@@ -280,7 +280,7 @@ func (r *run) answer(ctx context.Context) error {
 			ModelName: target.model.Name, Connection: target.model.Connection}); err != nil {
 			return err
 		}
-	} else if !r.loop.unpark(r.reply) {
+	} else if !r.loop.unpark(r.chat, r.reply) {
 		if done, err := r.resume(s, target); done || err != nil {
 			return err
 		}

@@ -23,18 +23,18 @@ func (r *run) park() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.parked == nil {
-		l.parked = map[string]bool{}
+		l.parked = map[string]string{}
 	}
-	l.parked[r.reply] = true
+	l.parked[r.chat] = r.reply
 }
 
 // unpark says whether this very process left the reply waiting, so that no
 // restart lies between.
-func (l *Loop) unpark(reply string) bool {
+func (l *Loop) unpark(chat, reply string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was := l.parked[reply]
-	delete(l.parked, reply)
+	was := l.parked[chat] == reply
+	delete(l.parked, chat)
 	return was
 }
 
