@@ -78,6 +78,9 @@ type Created struct {
 
 // CreateChat makes a chat and asks for its first reply, in one append.
 func (s *Service) CreateChat(ctx context.Context, c Caller, cmd CreateChat) (Created, events.Result, error) {
+	if err := s.mayChat(ctx, c); err != nil {
+		return Created{}, events.Result{}, err
+	}
 	return handle(ctx, s, c, func() (attempt[Created], error) {
 		if err := checkText(cmd.Text); err != nil {
 			return attempt[Created]{}, err

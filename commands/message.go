@@ -28,6 +28,9 @@ const maxQueue = 20
 // SubmitMessage sends a turn: it gets a reply at once, or waits in the queue
 // while another reply runs.
 func (s *Service) SubmitMessage(ctx context.Context, c Caller, chat, text string) (Submitted, events.Result, error) {
+	if err := s.mayChat(ctx, c); err != nil {
+		return Submitted{}, events.Result{}, err
+	}
 	message, reply := s.NewID(), s.NewID()
 	return onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, Submitted, error) {
 		return submitMessage(t, message, reply, text)
@@ -78,6 +81,9 @@ func (s *Service) EditQueued(ctx context.Context, c Caller, chat, message, text 
 
 // SendNow delivers one queued turn of an idle chat, out of turn if need be.
 func (s *Service) SendNow(ctx context.Context, c Caller, chat, message string) (Submitted, events.Result, error) {
+	if err := s.mayChat(ctx, c); err != nil {
+		return Submitted{}, events.Result{}, err
+	}
 	reply := s.NewID()
 	return onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, Submitted, error) {
 		if err := mustBeQueued(t, message); err != nil {
@@ -119,6 +125,9 @@ func mustBeQueued(t *transcript.Chat, message string) error {
 // EditMessage changes a turn that was sent, takes the later turns out of the
 // transcript and asks for a new reply.
 func (s *Service) EditMessage(ctx context.Context, c Caller, chat, message, text string) (Submitted, events.Result, error) {
+	if err := s.mayChat(ctx, c); err != nil {
+		return Submitted{}, events.Result{}, err
+	}
 	reply := s.NewID()
 	return onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, Submitted, error) {
 		return editMessage(t, message, reply, text)
@@ -145,6 +154,9 @@ func editMessage(t *transcript.Chat, message, reply, text string) ([]events.Payl
 // Regenerate asks again for a reply to the same turn. A reply in the middle of
 // the transcript takes the later turns out.
 func (s *Service) Regenerate(ctx context.Context, c Caller, chat, reply string) (Submitted, events.Result, error) {
+	if err := s.mayChat(ctx, c); err != nil {
+		return Submitted{}, events.Result{}, err
+	}
 	id := s.NewID()
 	return onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, Submitted, error) {
 		return regenerate(t, reply, id)

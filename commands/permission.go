@@ -2,14 +2,26 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"slices"
+
+	"lembas/events"
 )
 
-// Permissions lists what a person can be allowed (contract.md). The setting
-// "permissions" is what everybody has; an administrator has all.
+// Permissions lists what a person can be allowed, of the contract's list what
+// this version has. The setting "permissions" is what everybody has; an
+// administrator has all.
 func Permissions() []string {
-	return []string{"chat.use", "tools.web_search", "tools.fetch", "tools.custom", "tools.mcp", "agents.use", "agents.terminal",
-		"library.use", "library.share", "audio.use"}
+	return []string{"chat.use", "tools.web_search", "tools.fetch", "tools.custom", "tools.mcp"}
+}
+
+// mayChat is an error for a person who may not ask models.
+func (s *Service) mayChat(ctx context.Context, c Caller) error {
+	ok, err := s.Permitted(ctx, c.User, "chat.use")
+	if err == nil && !ok {
+		err = fmt.Errorf("you may read your chats, but not ask for new replies; an administrator can allow it: %w", events.ErrForbidden)
+	}
+	return err
 }
 
 // Permitted says whether a person has a permission now. A disabled one has none.
