@@ -28,6 +28,9 @@ func (s *Service) storedHeaders(v ServerView) (storedHeaders, error) {
 		return out, nil
 	}
 	b, err := s.Secrets.Open(serverHeadersName(v.ID))
+	if errors.Is(err, events.ErrNotFound) { // an older look at the state, or a vault that was lost
+		return out, fmt.Errorf("the values of the secret headers are not there; give them again: %w", events.ErrConflict)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -67,7 +70,7 @@ func (s *Service) patchServerHeaders(id string, before, st events.ServerState, p
 		return st, nil, events.Invalid("headers", "at most %d", maxServerHeaders)
 	}
 	old, err := s.storedHeaders(ServerView{ID: id, State: before})
-	if err != nil && !errors.Is(err, events.ErrNotFound) && !errors.Is(err, events.ErrDamaged) {
+	if err != nil && !errors.Is(err, events.ErrConflict) && !errors.Is(err, events.ErrDamaged) {
 		return st, nil, err
 	}
 	if moved {

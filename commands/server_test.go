@@ -29,7 +29,9 @@ func serverTool(name, digest string) events.ServerTool {
 
 // serves makes every look at a server's tools give these.
 func (h *house) serves(tools ...events.ServerTool) {
-	h.ListTools = func(context.Context, events.ServerState, map[string]string) ([]events.ServerTool, error) { return tools, nil }
+	h.ListTools = func(context.Context, events.ServerState, map[string]string) ([]events.ServerTool, error) {
+		return tools, nil
+	}
 }
 
 func (h *house) refreshServer(t *testing.T, c Caller, id string) ServerView {
@@ -69,8 +71,10 @@ func TestAServerFromItsBeginningToItsEnd(t *testing.T) {
 	if s := all[0].State; len(all) != 1 || s.Name != "The bakery" || s.Risk != events.RiskRead || s.Enabled || !slices.Equal(s.Off, []string{"x"}) || s.Timeout != 9 || s.Guidance != "Knead." || len(s.Headers) != 2 {
 		t.Errorf("changed to %+v", s)
 	}
+	older := all[0]
 	_, err = h.RemoveServer(t.Context(), ann, id)
 	check(t, err)
+	wantErr(t, failure(h.ServerSecrets(older)), events.ErrConflict)
 	_, err = h.Server(t.Context(), id)
 	wantErr(t, err, events.ErrNotFound)
 	if b, err := h.Secrets.Open(serverHeadersName(id)); !errors.Is(err, events.ErrNotFound) {

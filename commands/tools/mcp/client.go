@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 const (
 	MaxTools = 200      // of one server; what it lists beyond is not taken
 	MaxBody  = 16 << 20 // bytes of one answer
+	MaxList  = 2 << 20  // bytes of all tools of a server, as JSON: they are one event
 	maxPages = 50
 	listTime = 30 * time.Second
 	// farewell is how long the end of a session may take, behind the back of who
@@ -148,20 +150,26 @@ func refuseRequests(progress func(*mcp.ProgressNotificationParams)) mcp.Middlewa
 	}
 }
 
-// List asks a server for its tools: all pages, MaxTools at most, bounded and
-// cleaned. A tool with nothing to call, or with a schema that cannot be offered,
+// List asks a server for its tools: all pages, MaxTools and MaxList at most,
+// bounded and cleaned. A tool with nothing to call, or with a schema that cannot be offered,
 // is left out. The error is what a person reads.
 func (c *Client) List(ctx context.Context, st events.ServerState, secrets map[string]string) ([]events.ServerTool, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	found, w, err := inSession(ctx, c, st, secrets, nil, func(ctx context.Context, s *mcp.ClientSession) ([]events.ServerTool, error) {
 		var out []events.ServerTool
-		seen := map[string]bool{}
+		seen, size := map[string]bool{}, 0
 		err := pages(ctx, s, func(t *mcp.Tool) bool {
-			if tool, ok := cleanTool(t); ok && !seen[tool.Name] {
-				seen[tool.Name] = true
-				out = append(out, tool)
+			tool, ok := cleanTool(t)
+			if !ok || seen[tool.Name] {
+				return true
 			}
+			b, err := json.Marshal(tool)
+			if size += len(b); err != nil || size > MaxList {
+				return false
+			}
+			seen[tool.Name] = true
+			out = append(out, tool)
 			return len(out) < MaxTools
 		})
 		return out, err

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
@@ -188,7 +189,7 @@ func TestListsThatDoNotEnd(t *testing.T) {
 				reply(w, m, fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{}},{"name":"same","inputSchema":{}}],"nextCursor":%q}`, n, next(n)))
 			})
 			found := list(t, f.URL)
-			if len(found) == 0 || f.got("tools/list") > maxPages {
+			if most := map[string]int{"again": 2}[next(1)]; len(found) == 0 || f.got("tools/list") > cmp.Or(most, maxPages) {
 				t.Errorf("%d tools of %d pages", len(found), f.got("tools/list"))
 			}
 			if i := slices.Index(names(found), "same"); i < 0 || slices.Contains(names(found)[i+1:], "same") {
@@ -196,6 +197,40 @@ func TestListsThatDoNotEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAListFitsOneEvent: the log takes 4 MB.
+func TestAListFitsOneEvent(t *testing.T) {
+	var all []string
+	for i := range 200 {
+		all = append(all, fmt.Sprintf(`{"name":"t%d","description":%q,"inputSchema":{"properties":{%s"z":{}}}}`, i, strings.Repeat("<", 2000), manyProperties(140)))
+	}
+	b, err := json.Marshal(list(t, listAnswer(t, `[`+strings.Join(all, ",")+`]`).URL))
+	if err != nil || len(b) > MaxList+MaxTools || len(b) < MaxList/2 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+func manyProperties(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"p%d%s":{},`, i, strings.Repeat("x", 90))
+	}
+	return b.String()
+}
+
+// TestNoStandingStreamIsOpened: a server that never answered it would hold every
+// call, and the SDK cannot end it.
+func TestNoStandingStreamIsOpened(t *testing.T) {
+	f := callAnswer(t, okResult)
+	inner := f.Config.Handler
+	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			t.Error("a GET")
+		}
+		inner.ServeHTTP(w, r)
+	})
+	wantOK(t, run(t, at(f.URL), "x", `{}`), "fine")
 }
 
 // TestAServerThatDoesNotLetGo: neither the DELETE nor the answer to its own
