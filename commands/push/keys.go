@@ -23,8 +23,11 @@ const (
 type Keys struct{ private *ecdsa.PrivateKey }
 
 // Public is the key as browsers take it: an uncompressed point of P-256 in
-// base64url without padding.
+// base64url without padding; "" without keys.
 func (k *Keys) Public() string {
+	if k == nil {
+		return ""
+	}
 	b, err := k.private.PublicKey.Bytes()
 	if err != nil {
 		panic("push: a key of P-256 has bytes: " + err.Error())
@@ -34,7 +37,8 @@ func (k *Keys) Public() string {
 
 // EnsureKeys reads the keys, or makes them: at the first start, and where a log
 // came without its secrets. Two that do it at once get the same. The log must
-// have its first event already (commands.Service.Open).
+// have its first event already (commands.Service.Open). While the log takes
+// nothing there are none to make: nil, and nobody is told until the next start.
 func EnsureKeys(ctx context.Context, log events.Log, secrets commands.Secrets) (*Keys, error) {
 	// The claim is looked at first: a key that is made after this conflicts.
 	at, err := log.Stream(ctx, events.ClaimStream(keyClaim))
@@ -46,6 +50,9 @@ func EnsureKeys(ctx context.Context, log events.Log, secrets commands.Secrets) (
 		return keys, err
 	}
 	err = makeKeys(ctx, log, secrets, at)
+	if errors.Is(err, events.ErrReadOnly) {
+		return nil, nil
+	}
 	if err != nil && !errors.Is(err, events.ErrConflict) {
 		return nil, fmt.Errorf("making the push key: %w", err)
 	}

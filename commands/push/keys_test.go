@@ -1,10 +1,12 @@
 package push
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -105,5 +107,30 @@ func TestKeysThatAreDamaged(t *testing.T) {
 	check(t, err)
 	if _, err := EnsureKeys(t.Context(), log, s); !errors.Is(err, events.ErrDamaged) || strings.Contains(err.Error(), "not a key") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// full is a log that takes nothing.
+type full struct{ *store.Store }
+
+func (full) Append(context.Context, events.Batch) (events.Result, error) {
+	return events.Result{}, events.ErrReadOnly
+}
+
+// TestKeysOnAFullDisk: the server starts, and tells nobody.
+func TestKeysOnAFullDisk(t *testing.T) {
+	log, s := newLog(t)
+	keys, err := EnsureKeys(t.Context(), full{log}, s)
+	if keys != nil || err != nil || keys.Public() != "" {
+		t.Errorf("%v, %v", keys, err)
+	}
+	w := newWorld(t, true)
+	w.browser(w.ann, "/a")
+	w.sender.o.Keys = nil
+	w.handle(w.ask("x1", time.Hour))
+	w.want()
+	made, err := EnsureKeys(t.Context(), log, s) // the next start
+	if made == nil || err != nil {
+		t.Errorf("%v, %v", made, err)
 	}
 }

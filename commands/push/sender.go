@@ -21,7 +21,7 @@ type Client interface {
 }
 
 // Options are what a Sender needs. All but Contact, Now and Wait have to be
-// there.
+// there; without Keys nobody is told.
 type Options struct {
 	Service *commands.Service
 	Keys    *Keys
@@ -106,7 +106,7 @@ func (s *Sender) Handle(ctx context.Context, e *events.Envelope) error {
 	p, err := events.Decode(e)
 	asked, ok := p.(events.ConsentRequested)
 	chat, ours := strings.CutPrefix(e.Stream, events.ChatStream(""))
-	if err != nil || !ok || !ours || !s.first(asked.Consent) {
+	if s.o.Keys == nil || err != nil || !ok || !ours || !s.first(asked.Consent) {
 		return nil
 	}
 	k := card{chat: chat, id: asked.Consent, expires: e.Time.Add(24 * time.Hour)}

@@ -92,6 +92,7 @@ async function turnOn() {
   const worker = await ready()
   if (!worker?.pushManager) return page('this browser has no push service')
   const { public_key } = await api('GET', '/push')
+  if (!public_key) return page('the server has no key for it at present')
   let sub
   try {
     sub = await subscribe(worker, public_key)
