@@ -60,6 +60,7 @@ type house struct {
 	found  []commands.Discovered
 	down   error
 	people []string
+	pages  *pages.Pages
 }
 
 func newHouse(t testing.TB) *house {
@@ -86,6 +87,7 @@ func newHouse(t testing.TB) *house {
 		return m.Title()
 	}
 	p := &pages.Pages{Service: h.Service, Sidebar: lists{h}, Accounts: lists{h}, Views: view.New(md, title, 8<<20), Set: set}
+	h.pages = p
 	none := func(http.ResponseWriter, *http.Request) error { return nil }
 	h.http = httptest.NewServer(web.New(web.Config{Service: h.Service, Log: slog.New(slog.DiscardHandler), Sidebar: lists{h}, Accounts: lists{h},
 		Markdown: pipeline{md}, Pages: p, Streams: web.Streams{Chat: none, Person: none, Page: none}, Static: files.Handler(), Fixed: files.Root(),

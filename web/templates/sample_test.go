@@ -113,7 +113,7 @@ func sampleComposer(chat, state string) templates.Composer {
 		act = "stop"
 	}
 	return templates.Composer{
-		Chat: chat, State: state, Placeholder: "Message Qwen3 Coder", MaxLength: 200000, Send: templates.Send{Chat: chat, Act: act},
+		Chat: chat, State: state, Placeholder: "Message Qwen3 Coder", Waiting: "Message, or answer the card above", Scope: sampleScope(chat), MaxLength: 200000, Send: templates.Send{Chat: chat, Act: act},
 		Models: []templates.ModelOption{
 			{ID: "x1", Title: "Qwen3 Coder", Connection: "Workshop", Badges: []string{"tools", "128k"}, Selected: true},
 			{ID: "x2", Title: "Gemma 3 27B", Connection: "Workshop", Badges: []string{"vision", "32k"}},
@@ -163,6 +163,9 @@ func samplePages() map[string]any {
 		"error-404":     templates.ErrorPage{Public: templates.Public{Title: "Not found"}, Status: 404, Detail: "There is no such page, or it is not yours.", Request: "01KB2M7Q"},
 		"error-500":     templates.ErrorPage{Public: templates.Public{Title: "Something went wrong"}, Status: 500, Detail: "The error is in the log under this number.", Request: "01KB2M7Q"},
 		"offline":       templates.Offline{Public: templates.Public{Title: "Offline"}},
+		"waiting":       sampleWaiting(),
+		"waiting-0":     templates.Waiting{Shell: sampleShell("waiting", "Waiting for you")},
+		"chat-asking":   sampleAsking(),
 		"settings":      sampleSettings(),
 		"connections":   sampleConnections(),
 		"connections-0": emptyConnections,
