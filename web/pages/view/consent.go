@@ -56,7 +56,7 @@ func Asks(k *transcript.Consent) string {
 	case k.Kind == events.ConsentQuestion:
 		return strconv.Itoa(n) + " questions for you"
 	case n == 1:
-		return "Allow " + itemLabel(&k.Items[0]) + "?"
+		return "Allow “" + itemLabel(&k.Items[0]) + "”?"
 	}
 	return "Allow these " + strconv.Itoa(n) + " calls?"
 }
@@ -175,7 +175,7 @@ func withdrawn(why string) string {
 	case "deleted":
 		return "Not answered: the chat was deleted"
 	case "disabled":
-		return "Not answered: the account was disabled"
+		return "Not answered: what it needs was switched off"
 	}
 	return "Not answered: withdrawn"
 }
@@ -215,11 +215,11 @@ func verdictTitle(k *transcript.Consent, n, allowed int) string {
 	case k.Kind == events.ConsentPlan:
 		return "did not accept the plan"
 	case n == 1 && allowed == 0:
-		return "denied " + itemLabel(&k.Items[0])
+		return "denied “" + itemLabel(&k.Items[0]) + "”"
 	case n == 1 && k.Answers[0].Verdict == events.VerdictAlways:
-		return "always allow " + itemLabel(&k.Items[0]) + " in this chat"
+		return "always allow “" + itemLabel(&k.Items[0]) + "” in this chat"
 	case n == 1:
-		return "allowed " + itemLabel(&k.Items[0])
+		return "allowed “" + itemLabel(&k.Items[0]) + "”"
 	case allowed == 0:
 		return fmt.Sprintf("denied all %d calls", n)
 	case allowed == n:

@@ -41,10 +41,7 @@ func noteText(n transcript.Note) (kind, text string) {
 	if n.Kind == "budget" {
 		return "warn", budgetText(n.Budget, n.Limit)
 	}
-	if n.Text == "" {
-		return "info", "Its plan has open tasks, so it was asked to go on."
-	}
-	return "info", "Asked to go on: " + lineOf(n.Text, 300)
+	return "info", "It stopped with open tasks in its plan, so it was asked to go on."
 }
 
 // budgetText says which limit a reply came to. But for the one that leaves no
@@ -52,20 +49,20 @@ func noteText(n transcript.Note) (kind, text string) {
 func budgetText(budget string, limit int64) string {
 	const answer = " It was asked for its answer, without tools."
 	switch budget {
-	case "rounds", "limits.rounds":
+	case "limits.rounds":
 		return "The limit of " + number(int(limit)) + " rounds was reached." + answer
-	case "wall_clock", "limits.wall_clock":
+	case "limits.wall_clock":
 		return "The time limit of " + seconds(limit*1000) + " was reached." + answer
-	case "output_tokens", "limits.output_tokens":
+	case "limits.output_tokens":
 		return "The limit of " + number(int(limit)) + " tokens of output was reached." + answer
-	case "tool_output", "limits.tool_output":
+	case "limits.tool_output":
 		return "The tools have brought as much as may be read in one reply (" + bytesText(limit) + ")." + answer
-	case "context_headroom", "limits.context_headroom":
+	case "limits.context_headroom":
 		return "The model's context is nearly full." + answer
-	case "context":
-		return "The model's context has no room left for another request."
-	case "loop", "repeated", "repeats", "repetition":
-		return "It made the same calls again and again." + answer
+	case "repeated_calls":
+		return "It made the very same calls again and again." + answer
+	case "refused_calls":
+		return "It only made calls that cannot be run." + answer
 	}
 	return "A limit was reached (" + lineOf(budget, 60) + ")." + answer
 }
