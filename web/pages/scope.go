@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"lembas/commands"
 	"lembas/projections/transcript"
@@ -54,7 +55,7 @@ func scopeView(rows []commands.ScopeRow) templates.Scope {
 			on += r.Tools
 		}
 	}
-	v.Label = scopeLabel(on, all)
+	v.Count, v.Word = scopeLabel(on, all)
 	if len(rows) == 0 {
 		v.None = "This model takes no tools. Choose another to use some."
 	} else if all == 0 {
@@ -63,16 +64,17 @@ func scopeView(rows []commands.ScopeRow) templates.Scope {
 	return v
 }
 
-func scopeLabel(on, all int) string {
+// scopeLabel is the button's count and the word after it.
+func scopeLabel(on, all int) (count, word string) {
 	switch {
 	case all == 0:
-		return "No tools"
+		return "No", "tools"
 	case on == all && all == 1:
-		return "1 tool"
+		return "1", "tool"
 	case on == all:
-		return fmt.Sprintf("%d tools", all)
+		return strconv.Itoa(all), "tools"
 	}
-	return fmt.Sprintf("%d of %d tools", on, all)
+	return fmt.Sprintf("%d of %d", on, all), "tools"
 }
 
 // chatScope is the menu of one chat, for a page that shows it.
@@ -107,7 +109,8 @@ func (p *Pages) scopePart(w http.ResponseWriter, r *http.Request, user, model st
 		return err
 	}
 	if v == nil {
-		v = &templates.Scope{Chat: c.ID, Label: scopeLabel(0, 0)}
+		none := scopeView(nil)
+		v, none.Chat = &none, c.ID
 	}
 	return p.part(w, http.StatusOK, "scope", *v)
 }

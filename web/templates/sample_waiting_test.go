@@ -3,7 +3,7 @@ package templates_test
 import "lembas/web/templates"
 
 func sampleScope(chat string) *templates.Scope {
-	s := &templates.Scope{Chat: chat, Label: "11 of 14 tools", Groups: []templates.ScopeGroup{
+	s := &templates.Scope{Chat: chat, Count: "11 of 14", Word: "tools", Groups: []templates.ScopeGroup{
 		{Label: "Built in", Rows: []templates.ScopeRow{
 			{Key: "web_search", Label: "Search the web", Icon: "search", On: true, Tools: 1},
 			{Key: "fetch", Label: "Fetch pages", Icon: "globe", Tools: 1},

@@ -3,7 +3,8 @@ package templates
 // Scope is the menu that says which tools a chat may use. It only narrows.
 type Scope struct {
 	Chat  string // "" of a new chat, which has no list of what is always allowed
-	Label string // of the button: "5 of 7 tools"
+	Count string // of the button: "5 of 7"
+	Word  string // after the count: "tools"
 	// None is why there are no tools, or "".
 	None   string
 	Groups []ScopeGroup

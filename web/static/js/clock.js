@@ -29,4 +29,4 @@ function elapsed(ms) {
 }
 
 // left is said in the last hour only.
-const left = ms => ms > 3600e3 ? '' : ms < 60e3 ? ', under a minute left' : `, ${Math.ceil(ms / 60e3)} min left`
+const left = ms => ms > 3600e3 || ms < 0 ? '' : ms < 60e3 ? ', under a minute left' : `, ${Math.ceil(ms / 60e3)} min left`

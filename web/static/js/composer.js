@@ -20,7 +20,7 @@ export const commands = {
   '/help': { says: 'Shortcuts and commands', run: help },
   '/new': { says: 'A new chat', run: () => location.assign('/') },
   '/stop': { says: 'Stop the reply', run: stop },
-  '/compact': { says: 'Put a summary in the place of what was said so far, for the model', run: compact },
+  '/compact': { says: 'Summarise the earlier turns, for the model', run: compact },
 }
 
 let composing = false, sending = false, last = null // the last failed {text, key}

@@ -14,7 +14,7 @@ import (
 )
 
 func sampleScope() *templates.Scope {
-	return &templates.Scope{Chat: "c1", Label: "4 of 6 tools", Allow: []string{"git status", "a b"}, Groups: []templates.ScopeGroup{
+	return &templates.Scope{Chat: "c1", Count: "4 of 6", Word: "tools", Allow: []string{"git status", "a b"}, Groups: []templates.ScopeGroup{
 		{Label: "Built in", Rows: []templates.ScopeRow{{Key: "fetch", Label: "Fetch pages", Icon: "globe", On: true, Tools: 1}, {Key: "web_search", Label: "Search the web", Icon: "search", Tools: 2}}},
 		{Label: "Servers", Rows: []templates.ScopeRow{{Key: "mcp:lab", Label: "Lab", On: true, Tools: 3}, {Key: "mcp:attic", Label: "Attic", Tools: 4, Off: "An administrator switched it off."}}},
 	}}
@@ -49,7 +49,7 @@ func TestScopeMenu(t *testing.T) {
 	p.equal(`[document.querySelector('#scope-menu').matches(':popover-open'), document.getElementById('prompt').value]`, []any{true, ""})
 	// Another tab allowed all again: the switches follow, the menu stays open.
 	h.set2(func() {
-		h.scope.Label = "6 tools"
+		h.scope.Count = "6"
 		for i := range h.scope.Groups[0].Rows {
 			h.scope.Groups[0].Rows[i].On = true
 		}
@@ -90,8 +90,8 @@ func TestScopeOfNewChat(t *testing.T) {
 		defer h.mu.Unlock()
 		asked = append(asked, r.URL.Query())
 		v := *h.scope
-		if v.Label = "5 of 6 tools"; r.URL.Query().Get("model") == "m2" {
-			v = templates.Scope{Label: "No tools", None: "This model takes no tools."}
+		if v.Count = "5 of 6"; r.URL.Query().Get("model") == "m2" {
+			v = templates.Scope{Count: "No", Word: "tools", None: "This model takes no tools."}
 		}
 		v.Groups = append([]templates.ScopeGroup(nil), v.Groups...)
 		for i := range v.Groups {
