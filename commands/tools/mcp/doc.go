@@ -22,6 +22,10 @@
 //     transport here looks for itself (watch.go).
 //   - The word that a call was cancelled goes out behind the caller's back and is
 //     lost when the session is closed at once: closing waits for it.
+//   - Its answers to a server's own requests have no bound of time, and closing
+//     waits for them: the life of a session has an end of its own.
+//   - Progress can come after the answer, and is dropped then.
+//   - One schema deeper than 1,000 levels makes it refuse the whole list.
 //
 // It may import events, commands/tools and commands/tools/guard.
 package mcp

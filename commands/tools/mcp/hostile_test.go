@@ -274,6 +274,37 @@ func TestAServerThatDoesNotLetGo(t *testing.T) {
 	<-gone // and what hung ends, too
 }
 
+// TestAServerThatAsksIsRefused: but a ping is answered.
+func TestAServerThatAsksIsRefused(t *testing.T) {
+	asks := map[string]bool{"sampling/createMessage": false, "elicitation/create": false, "roots/list": false, "ping": true, "own/thing": false}
+	answered := make(chan message, len(asks))
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		if m.Method == "" {
+			answered <- m
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for method := range asks {
+			_, _ = fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%q,"method":%q,"params":{"message":"your password?","messages":[],"maxTokens":5,"requestedSchema":{"type":"object"}}}`+"\n\n", method, method)
+		}
+		_ = http.NewResponseController(w).Flush()
+		for range asks {
+			select {
+			case a := <-answered:
+				var method string
+				if _ = json.Unmarshal(a.ID, &method); asks[method] != (len(a.Error) == 0) || len(a.Error) == 0 && string(a.Result) != "{}" {
+					t.Errorf("%s was answered %s%s", method, a.Result, a.Error)
+				}
+			case <-r.Context().Done():
+				return
+			}
+		}
+		_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+okResult+"}\n\n")
+	})
+	wantOK(t, run(t, at(f.URL), "x", `{}`), "fine")
+}
+
 func TestAStoppedListing(t *testing.T) {
 	started := make(chan struct{})
 	f := newFake(t, func(_ http.ResponseWriter, r *http.Request, _ message) {
@@ -348,9 +379,8 @@ func TestResults(t *testing.T) {
 			}
 		})
 	}
-	for name, result := range map[string]string{"kind of its own": `{"content":[{"type":"video"}]}`, "no content": `{"content":[null]}`, "no base64": `{"content":[{"type":"image","data":"?"}]}`, "a word": `"x"`, "a list": `[1]`} {
-		want(t, run(t, at(callAnswer(t, result).URL), "x", `{}`), events.ToolError, "")
-		_ = name
+	for _, result := range []string{`{"content":[{"type":"video"}]}`, `{"content":[null]}`, `{"content":[{"type":"image","data":"?"}]}`, `"x"`, `[1]`} {
+		want(t, run(t, at(callAnswer(t, result).URL), "x", `{}`), events.ToolError, "could not be read")
 	}
 }
 

@@ -27,14 +27,13 @@ type sdkServer struct {
 	url     string
 	ended   chan error // what ended the tool "hang"
 	started chan struct{}
-	asked   chan string // what the server was answered when it asked
 }
 
 // newSDKServer is the SDK's own server with a tool of each kind.
 func newSDKServer(t *testing.T, opts *mcp.StreamableHTTPOptions, pageSize int) *sdkServer {
 	t.Helper()
 	s := &sdkServer{Server: mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, &mcp.ServerOptions{PageSize: pageSize}),
-		ended: make(chan error, 1), started: make(chan struct{}, 1), asked: make(chan string, 3)}
+		ended: make(chan error, 1), started: make(chan struct{}, 1)}
 	add := func(name string, h func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
 		s.AddTool(&mcp.Tool{Name: name, Title: "T " + name, Description: "D " + name, InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, h)
 	}
@@ -62,7 +61,6 @@ func newSDKServer(t *testing.T, opts *mcp.StreamableHTTPOptions, pageSize int) *
 		s.ended <- ctx.Err()
 		return nil, ctx.Err()
 	})
-	add("ask", s.ask)
 	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.Server }, opts))
 	t.Cleanup(h.Close)
 	s.url = h.URL
@@ -71,17 +69,6 @@ func newSDKServer(t *testing.T, opts *mcp.StreamableHTTPOptions, pageSize int) *
 
 func say(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
-}
-
-// ask is a tool that wants things from who calls it.
-func (s *sdkServer) ask(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "your password?", RequestedSchema: json.RawMessage(`{"type":"object"}`)})
-	s.asked <- fmt.Sprint(err)
-	_, err = r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 5})
-	s.asked <- fmt.Sprint(err)
-	_, err = r.Session.ListRoots(ctx, nil)
-	s.asked <- fmt.Sprint(err)
-	return say("asked"), nil
 }
 
 // ways are how a server may answer.
@@ -98,8 +85,8 @@ func TestTheSDKsOwnServer(t *testing.T) {
 			st := at(s.url)
 			found := names(list(t, s.url))
 			slices.Sort(found)
-			if !slices.Equal(found, []string{"add", "ask", "fail", "hang", "picture", "shape", "steps"}) {
-				t.Errorf("four pages gave %q", found)
+			if !slices.Equal(found, []string{"add", "fail", "hang", "picture", "shape", "steps"}) {
+				t.Errorf("three pages gave %q", found)
 			}
 			wantOK(t, run(t, st, "add", ` {"x": 9007199254740993} `), "9007199254740993")
 			wantOK(t, run(t, st, "shape", ``), `{"a":"<b>","n":3}`)
@@ -168,16 +155,6 @@ func TestACallOverItsTime(t *testing.T) {
 	st.Timeout = 1
 	want(t, run(t, st, "hang", `{}`), events.ToolError, "did not answer in time", "not known")
 	<-s.ended
-}
-
-func TestAServerThatAsksIsRefused(t *testing.T) {
-	s := newSDKServer(t, nil, 0)
-	wantOK(t, run(t, at(s.url), "ask", `{}`), "asked")
-	for range 3 {
-		if answer := <-s.asked; answer == "<nil>" {
-			t.Error("the server got what it asked for")
-		}
-	}
 }
 
 // TestAServerThatForgetsItsSessions: each call has a session of its own, so that
