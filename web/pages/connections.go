@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"unicode/utf8"
 
 	"lembas/commands"
 	"lembas/web/templates"
@@ -45,11 +44,8 @@ func (p *Pages) masked(c commands.ConnectionView) string {
 		return ""
 	case err != nil:
 		return "cannot be read"
-	case utf8.RuneCountInString(key) < 12:
-		return "••••"
 	}
-	r := []rune(key)
-	return "••••" + string(r[len(r)-4:])
+	return mask(key)
 }
 
 // health is what the last look at an endpoint gave.

@@ -200,9 +200,13 @@ func TestAdminPagesAreNotThere(t *testing.T) {
 	h := newHouse(t)
 	ann, bob := h.human("ann"), h.human("bob")
 	id := h.connect(ann.Caller, "Shop", "")
+	tool, server := ann.tool("weather"), ann.server("files")
 	for _, path := range []string{"GET /admin/connections", "POST /admin/connections", "GET /admin/connections/" + id, "PATCH /admin/connections/" + id,
 		"DELETE /admin/connections/" + id, "POST /admin/connections/" + id + "/check", "POST /admin/connections/" + id + "/refresh", "GET /admin/models",
-		"GET /admin/settings", "PATCH /admin/settings", "GET /admin/users", "POST /admin/users", "PATCH /admin/users/" + ann.User} {
+		"GET /admin/tools", "POST /admin/tools", "GET /admin/tools/new", "GET /admin/tools/row", "POST /admin/tools/try", "GET /admin/tools/" + tool,
+		"PATCH /admin/tools/" + tool, "DELETE /admin/tools/" + tool, "GET /admin/mcp", "POST /admin/mcp", "GET /admin/mcp/" + server, "PATCH /admin/mcp/" + server,
+		"DELETE /admin/mcp/" + server, "PATCH /admin/mcp/" + server + "/tools", "POST /admin/mcp/" + server + "/refresh", "POST /admin/mcp/" + server + "/review",
+		"GET /admin/search", "PATCH /admin/search", "POST /admin/search/try", "GET /admin/settings", "PATCH /admin/settings", "GET /admin/users", "POST /admin/users", "PATCH /admin/users/" + ann.User} {
 		method, path, _ := strings.Cut(path, " ")
 		bob.do(method, path).is(http.StatusNotFound)
 	}

@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -54,11 +55,15 @@ func (*plain) Verify(_ context.Context, h, p string) (bool, error) { return h ==
 // house is a whole server but for streams, over a log in memory.
 type house struct {
 	*commands.Service
-	t      testing.TB
-	log    *store.Store
-	http   *httptest.Server
-	found  []commands.Discovered
-	down   error
+	t     testing.TB
+	log   *store.Store
+	http  *httptest.Server
+	found []commands.Discovered
+	down  error
+	// What MCP servers list, and what trying a tool and a search gives.
+	listed []events.ServerTool
+	try    commands.TryRequest
+	search func(query string) (string, error)
 	people []string
 	pages  *pages.Pages
 }
@@ -72,7 +77,10 @@ func newHouse(t testing.TB) *house {
 	h := &house{t: t, log: log, found: []commands.Discovered{{Name: "small"}, {Name: "<large>", ContextLength: 8192}, {Name: "third"}}}
 	secrets := &plain{}
 	h.Service = &commands.Service{Log: log, Secrets: secrets, Passwords: secrets, Now: time.Now, NewID: func() string { return ulid.Make().String() },
-		Discover: func(context.Context, string, string) ([]commands.Discovered, error) { return h.found, h.down }}
+		Discover: func(context.Context, string, string) ([]commands.Discovered, error) { return h.found, h.down },
+		ListTools: func(context.Context, events.ServerState, map[string]string) ([]events.ServerTool, error) {
+			return h.listed, h.down
+		}}
 	h.ok(h.Service.Open(t.Context(), "test"))
 	files, err := static.New()
 	h.ok(err)
@@ -86,7 +94,11 @@ func newHouse(t testing.TB) *house {
 		}
 		return m.Title()
 	}
-	p := &pages.Pages{Service: h.Service, Sidebar: lists{h}, Accounts: lists{h}, Views: view.New(md, title, 8<<20), Set: set}
+	p := &pages.Pages{Service: h.Service, Sidebar: lists{h}, Accounts: lists{h}, Views: view.New(md, title, 8<<20), Set: set,
+		Try: func(ctx context.Context, st events.CustomState, secrets map[string]string, args json.RawMessage) (commands.Tried, error) {
+			return h.try(ctx, st, secrets, args)
+		},
+		TrySearch: func(_ context.Context, _, query string) (string, error) { return h.search(query) }}
 	h.pages = p
 	none := func(http.ResponseWriter, *http.Request) error { return nil }
 	h.http = httptest.NewServer(web.New(web.Config{Service: h.Service, Log: slog.New(slog.DiscardHandler), Sidebar: lists{h}, Accounts: lists{h},

@@ -117,7 +117,7 @@ func (p *Pages) model(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) modelForm(ctx context.Context, m commands.ModelView) (templates.ModelForm, error) {
 	st := m.State
 	v := templates.ModelForm{ID: m.ID, Name: m.Name, Title: st.Title, Enabled: st.Enabled, Default: st.Default, Vision: st.Vision,
-		Tools: st.Tools, Efforts: efforts(st.Effort), SystemPrompt: st.SystemPrompt, Params: params(st.Params)}
+		Tools: st.Tools, Flags: flags(st.Flags), Efforts: efforts(st.Effort), SystemPrompt: st.SystemPrompt, Params: params(st.Params)}
 	if st.ContextLength > 0 {
 		v.ContextLength = strconv.Itoa(st.ContextLength)
 	}
@@ -126,6 +126,34 @@ func (p *Pages) modelForm(ctx context.Context, m commands.ModelView) (templates.
 		v.Position = fmt.Sprintf("%d of %d", i+1, len(all))
 	}
 	return v, err
+}
+
+// flags are the families of tools with three states each.
+func flags(set map[string]bool) []templates.Flag {
+	words := map[string][2]string{"tool_web_search": {"Web search", "search"}, "tool_fetch": {"Read web pages", "globe"},
+		"tool_ask_user": {"Ask the person", "question"}, "tool_custom": {"HTTP tools", "tool"}, "tool_mcp": {"MCP servers", "plug"}}
+	var out []templates.Flag
+	for _, key := range commands.ModelFlags() {
+		now := ""
+		if on, ok := set[key]; ok {
+			now = strconv.FormatBool(on)
+		}
+		out = append(out, templates.Flag{Key: key, Label: words[key][0], Icon: words[key][1], Options: choose(now, "", "as Tools", "true", "on", "false", "off")})
+	}
+	return out
+}
+
+// patchFlags are the switches that are in a form; nil is inherited.
+func patchFlags(f form) map[string]*bool {
+	out := map[string]*bool{}
+	for _, key := range commands.ModelFlags() {
+		if text := f.maybe(key); text != nil && *text == "" {
+			out[key] = nil
+		} else if text != nil {
+			out[key] = f.flag(key)
+		}
+	}
+	return out
 }
 
 // longestHint is how long a hint may be, in bytes; longer ones do not fit.
@@ -206,7 +234,7 @@ func (p *Pages) modelRowPart(w http.ResponseWriter, r *http.Request, m commands.
 
 func patchModel(f form) (commands.PatchModel, error) {
 	cmd := commands.PatchModel{Title: f.maybe("title"), Enabled: f.flag("enabled"), Default: f.flag("default"), Vision: f.flag("vision"),
-		Tools: f.flag("tools"), Effort: f.maybe("effort"), SystemPrompt: f.maybe("system_prompt")}
+		Tools: f.flag("tools"), Effort: f.maybe("effort"), SystemPrompt: f.maybe("system_prompt"), Flags: patchFlags(f)}
 	if text := f.maybe("context_length"); text != nil {
 		n := 0
 		if *text != "" {
@@ -241,6 +269,12 @@ func typed(v *templates.ModelForm, f form) {
 	v.Title, v.ContextLength, v.SystemPrompt, v.Efforts = f.text("title"), f.text("context_length"), f.text("system_prompt"), efforts(f.text("effort"))
 	for name, to := range map[string]*bool{"enabled": &v.Enabled, "default": &v.Default, "vision": &v.Vision, "tools": &v.Tools} {
 		*to = f.text(name) == "true"
+	}
+	for i, flag := range v.Flags {
+		for j := range flag.Options {
+			flag.Options[j].Selected = flag.Options[j].Value == f.text(flag.Key)
+		}
+		v.Flags[i] = flag
 	}
 	for i := range v.Params {
 		v.Params[i].Value = f.text("params." + v.Params[i].Key)

@@ -46,6 +46,11 @@ type Pages struct {
 	Waiting  Waiting // nil: nothing waits
 	Views    *view.Views
 	Set      *templates.Set
+	// Try sends the requests of HTTP tools that an administrator tries, TrySearch
+	// a query, and gives what a model would read; its errors that match
+	// events.ErrInvalid are shown. Either may be nil.
+	Try       commands.TryRequest
+	TrySearch func(ctx context.Context, user, query string) (string, error)
 	// Demo says that the instance runs with its built-in endpoint.
 	Demo bool
 	// ReadOnly says why the server takes no work at present, "" when it does.
@@ -85,6 +90,25 @@ func (p *Pages) Mount(person, admin request.Router) {
 	admin.Get("/admin/models/{id}", p.model)
 	admin.Patch("/admin/models/{id}", p.saveModel)
 	admin.Post("/admin/models/{id}/move", p.moveModel)
+	admin.Get("/admin/tools", p.tools)
+	admin.Post("/admin/tools", p.addTool)
+	admin.Get("/admin/tools/new", p.newTool)
+	admin.Get("/admin/tools/row", p.formRow)
+	admin.Post("/admin/tools/try", p.tryTool)
+	admin.Get("/admin/tools/{id}", p.tool)
+	admin.Patch("/admin/tools/{id}", p.saveTool)
+	admin.Delete("/admin/tools/{id}", p.removeTool)
+	admin.Get("/admin/mcp", p.servers)
+	admin.Post("/admin/mcp", p.addServer)
+	admin.Get("/admin/mcp/{id}", p.server)
+	admin.Patch("/admin/mcp/{id}", p.saveServer)
+	admin.Delete("/admin/mcp/{id}", p.removeServer)
+	admin.Patch("/admin/mcp/{id}/tools", p.switchTool)
+	admin.Post("/admin/mcp/{id}/refresh", p.refreshServer)
+	admin.Post("/admin/mcp/{id}/review", p.reviewServer)
+	admin.Get("/admin/search", p.search)
+	admin.Patch("/admin/search", p.saveSearch)
+	admin.Post("/admin/search/try", p.trySearch)
 	admin.Get("/admin/settings", p.instance)
 	admin.Patch("/admin/settings", p.saveInstance)
 	admin.Get("/admin/users", p.users)

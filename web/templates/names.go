@@ -17,6 +17,11 @@ func pageTypes() map[string]reflect.Type {
 		"connection":  reflect.TypeFor[Connection](),
 		"models":      reflect.TypeFor[Models](),
 		"model":       reflect.TypeFor[Model](),
+		"tools":       reflect.TypeFor[Tools](),
+		"tool":        reflect.TypeFor[Tool](),
+		"servers":     reflect.TypeFor[Servers](),
+		"server":      reflect.TypeFor[Server](),
+		"search":      reflect.TypeFor[Search](),
 		"users":       reflect.TypeFor[Users](),
 		"instance":    reflect.TypeFor[Instance](),
 	}
@@ -70,6 +75,18 @@ func fragmentTypes() map[string]reflect.Type {
 		"model-list":        reflect.TypeFor[ModelList](),
 		"model-row":         reflect.TypeFor[ModelRow](), // PATCH …?row=1
 		"model-form":        reflect.TypeFor[ModelForm](),
+		"tool-list":         reflect.TypeFor[ToolList](),
+		"tool-row":          reflect.TypeFor[ToolRow](), // PATCH …?row=1
+		"tool-edit":         reflect.TypeFor[ToolEdit](),
+		"tool-try":          reflect.TypeFor[ToolTry](),
+		"header-row":        reflect.TypeFor[HeaderRow](),
+		"parameter-row":     reflect.TypeFor[ParameterRow](),
+		"server-list":       reflect.TypeFor[ServerList](),
+		"server-form":       reflect.TypeFor[ServerForm](), // new and edit
+		"server-tools":      reflect.TypeFor[ServerTools](),
+		"server-tool":       reflect.TypeFor[ServerTool](),
+		"search-edit":       reflect.TypeFor[SearchEdit](),
+		"search-try":        reflect.TypeFor[SearchTry](),
 		"user-list":         reflect.TypeFor[UserList](),
 		"user-row":          reflect.TypeFor[UserRow](),
 		"user-form":         reflect.TypeFor[UserForm](),

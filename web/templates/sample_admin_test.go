@@ -74,6 +74,10 @@ func sampleModel() templates.Model {
 				{Key: "max_tokens", Label: "Max tokens", Hint: "1 and up", Step: "1", Min: "1"},
 				{Key: "presence_penalty", Label: "Presence penalty", Hint: "-2 to 2", Step: "0.1", Min: "-2", Max: "2"},
 			},
+			Flags: []templates.Flag{
+				{Key: "tool_web_search", Label: "Web search", Icon: "search", Options: []templates.Option{{Label: "as Tools", Selected: true}, {Value: "true", Label: "on"}, {Value: "false", Label: "off"}}},
+				{Key: "tool_fetch", Label: "Read web pages", Icon: "globe", Options: []templates.Option{{Label: "as Tools"}, {Value: "true", Label: "on"}, {Value: "false", Label: "off", Selected: true}}},
+			},
 			SystemPrompt: "Answer briefly. Say when you do not know.",
 			Errors:       templates.Errors{"params.temperature": "Between 0 and 2."},
 		},
@@ -98,6 +102,8 @@ func sampleInstance() templates.Instance {
 		Form: templates.InstanceForm{
 			Groups: []templates.SettingGroup{
 				{Title: "Accounts", Settings: []templates.Setting{{Key: "signup", Label: "Sign-up", Help: "Anybody who reaches the page can make an account.", Kind: "switch", Value: "true", Default: "on"}}},
+				{Title: "Asking first", Settings: []templates.Setting{{Key: "tools.ask", Label: "A card asks before tools that", Help: "The reply stops.", Kind: "checks",
+					Options: []templates.Option{{Value: "read", Label: "read: only look"}, {Value: "write", Label: "write: change something", Selected: true}}}}},
 				{Title: "Limits", Settings: []templates.Setting{
 					{Key: "limits.stream_idle", Label: "Silence of an endpoint", Help: "A stream without a byte for this long is given up.", Kind: "number", Value: "120", Unit: "s", Default: "120 s", Min: "1"},
 					{Key: "limits.rounds", Label: "Rounds of a reply", Help: "0 is no limit but the backstop.", Kind: "number", Value: "-1", Default: "0", Min: "0"},

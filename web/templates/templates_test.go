@@ -183,6 +183,9 @@ var routes = []string{
 	"delete /settings/tokens/ID", "delete /settings/sessions/ID",
 	"post /admin/connections", "patch /admin/connections/ID", "delete /admin/connections/ID",
 	"post /admin/connections/ID/check", "post /admin/connections/ID/refresh",
+	"get /admin/tools", "get /admin/tools/row", "post /admin/tools", "post /admin/tools/try", "patch /admin/tools/ID", "delete /admin/tools/ID",
+	"get /admin/mcp", "post /admin/mcp", "patch /admin/mcp/ID", "delete /admin/mcp/ID", "patch /admin/mcp/ID/tools", "post /admin/mcp/ID/refresh", "post /admin/mcp/ID/review",
+	"patch /admin/search", "post /admin/search/try",
 	"patch /admin/models/ID", "post /admin/models/ID/move", "post /admin/users", "patch /admin/users/ID", "patch /admin/settings",
 }
 

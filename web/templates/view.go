@@ -3,7 +3,7 @@ package templates
 // Shell is what all pages of a signed-in person share.
 type Shell struct {
 	Title   string // of the document, without the product's name
-	Page    string // what is marked in the navigation: chat, new, settings, waiting, connections, models, users, instance
+	Page    string // what is marked in the navigation: chat, new, settings, waiting, connections, models, tools, servers, search, users, instance
 	Person  Person
 	Theme   string // "", moria or shire; "" follows the system
 	Font    string // "", serif or sans: the type of replies

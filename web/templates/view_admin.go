@@ -114,8 +114,9 @@ type Model struct {
 }
 
 // ModelForm is the form of PATCH /admin/models/{id}. Fields: title, enabled,
-// default, vision, tools, context_length, effort, system_prompt, and
-// params.KEY for each parameter ("" is not sent).
+// default, vision, tools, context_length, effort, system_prompt, params.KEY for
+// each parameter ("" is not sent), and each of the flags ("" is as tools says,
+// else true or false).
 type ModelForm struct {
 	ID            string
 	Name          string
@@ -124,6 +125,7 @@ type ModelForm struct {
 	Default       bool
 	Vision        bool
 	Tools         bool
+	Flags         []Flag
 	Position      string // "3 of 24"
 	ContextLength string // digits, "" is unknown
 	Efforts       []Option
@@ -131,6 +133,14 @@ type ModelForm struct {
 	SystemPrompt  string
 	Saved         string
 	Errors        Errors
+}
+
+// Flag is a family of tools that a model may be given or refused.
+type Flag struct {
+	Key     string // tool_fetch
+	Label   string
+	Icon    string
+	Options []Option
 }
 
 // Param is a sampling parameter.
@@ -208,11 +218,11 @@ type Setting struct {
 	Key     string // limits.gather_ms
 	Label   string
 	Help    string
-	Kind    string // switch, number, choice, text
+	Kind    string // switch, number, choice, checks, text
 	Value   string // of number and text; "true" for a switch that is on
 	Unit    string // "ms", "s", "bytes"
 	Default string
 	Min     string
 	Max     string
-	Options []Option // of a choice
+	Options []Option // of a choice or of checks
 }
