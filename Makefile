@@ -8,7 +8,7 @@ LDFLAGS   := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: build run test race bench torture check fmt vet staticcheck vuln vendor-check screens corpus size deps clean
+.PHONY: build run test mcp-test race bench torture check fmt vet staticcheck vuln vendor-check screens corpus size deps clean
 
 build: ## one binary
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/lembas ./cmd/lembas
@@ -27,6 +27,13 @@ BROWSER := ^Test(APersonSignsUp|Talking|SettingsOfOne|Administration|ByKeyboard|
 
 race: deps ## the tests under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m -skip '$(BROWSER)' $$($(GO) list ./... | grep -v '/web/static/js$$')
+
+MCP_EVERYTHING := @modelcontextprotocol/server-everything@2026.8.31
+
+mcp-test: ## the MCP client against a server from npm (needs node and npm, and the npm registry)
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	npm install --prefix "$$dir" --ignore-scripts --no-audit --no-fund --silent $(MCP_EVERYTHING) && \
+	LEMBAS_MCP_EVERYTHING="$$dir" CGO_ENABLED=0 $(GO) test -tags npm -run Everything -count=1 ./commands/tools/mcp
 
 bench: ## speeds as ratios to a yardstick measured in the same run
 	$(GO) test -run '^$$' -bench . ./events/... ./projections/... ./web/... ./commands/...
