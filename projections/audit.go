@@ -41,6 +41,7 @@ type AuditRow struct {
 	Items   []AuditItem `json:"items,omitempty"`
 	Address string      `json:"address,omitempty"`
 	Session string      `json:"session,omitempty"`
+	Token   string      `json:"token,omitempty"` // the id of the API token it came with
 	// Arguments is hex SHA-256 of the arguments as canonical JSON (RFC 8785), of
 	// those that ran; Output that of the whole output.
 	Arguments string `json:"arguments_sha256,omitempty"`
@@ -98,7 +99,7 @@ func NewAudit(st *store.Store) *Audit { return &Audit{keyspace(st, Audit{}.Name(
 func (Audit) Name() string { return "audit" }
 
 // Version implements Projection.
-func (Audit) Version() int { return 1 }
+func (Audit) Version() int { return 2 }
 
 // Types implements Projection: those that are rows, and those that rows need.
 func (Audit) Types() []string { return append(AuditTypes(), "tool.called", "reply.finished") }

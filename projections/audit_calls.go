@@ -83,7 +83,7 @@ func (a auditCalls) requested(r *AuditRow, p events.ConsentRequested) error {
 }
 
 func (a auditCalls) answered(r *AuditRow, p events.ConsentAnswered) error {
-	r.Session, r.Address = p.Session, p.Address
+	r.Session, r.Token, r.Address = p.Session, p.Token, p.Address
 	var card auditCard
 	if _, err := getJSON(a.tx, a.cardKey(p.Consent), &card); err != nil {
 		return err

@@ -100,8 +100,8 @@ func AuditVerdicts() []string {
 	return []string{events.VerdictAllow, events.VerdictAlways, events.VerdictDeny, AuditExpired, AuditWithdrawn}
 }
 
-// check refuses what cannot be a bound, by its name in a query.
-func (q *AuditQuery) check() error {
+// Check refuses what cannot be a bound: an error that names its member of a query.
+func (q *AuditQuery) Check() error {
 	if q.Verdict != "" && !slices.Contains(AuditVerdicts(), q.Verdict) {
 		return events.Invalid("verdict", "one of allow, always, deny, expired and withdrawn")
 	}
@@ -156,7 +156,7 @@ const (
 // fewer rows than asked for, or none, and still a cursor. ErrInvalid, naming the
 // field, for a bound that is none.
 func (s *Audit) List(ctx context.Context, q AuditQuery) (page []AuditRow, next string, err error) {
-	if err := q.check(); err != nil {
+	if err := q.Check(); err != nil {
 		return nil, "", err
 	}
 	top := uint64(math.MaxUint64)

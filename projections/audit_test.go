@@ -73,7 +73,7 @@ func story(t testing.TB, st *store.Store) {
 	called = append(called, events.ConsentRequested{Consent: "k", Reply: "r", Round: 1, Kind: events.ConsentApproval, Items: items, Mode: "manual",
 		Allow: []string{marker}, Deny: []string{marker}, Expires: "2026-12-01T00:00:00Z"})
 	as(t, st, model, chat, called...)
-	as(t, st, ann, chat, events.ConsentAnswered{Consent: "k", Session: "s1", Address: "192.0.2.7", Answers: []events.ConsentAnswer{
+	as(t, st, ann, chat, events.ConsentAnswered{Consent: "k", Session: "s1", Token: "t1", Address: "192.0.2.7", Answers: []events.ConsentAnswer{
 		{Key: "0", Verdict: events.VerdictAllow, Arguments: []byte(`{ "b":2, "a":1 }`)},
 		{Key: "1", Verdict: events.VerdictAlways, Pattern: "notes_add"},
 		{Key: "2", Verdict: events.VerdictDeny, Reason: marker, Text: marker}}},
@@ -142,7 +142,7 @@ func TestTheTrailOfACard(t *testing.T) {
 		{Type: "consent.requested", Actor: moActor, Reply: "r", Consent: "k", Kind: "approval", Risk: "write", Mode: "manual", Arguments: was,
 			Items: []projections.AuditItem{item(0, "fetch", ""), item(1, "notes_add", ""), item(2, "web_search", "")}},
 		{Type: "consent.answered", Actor: annActor, Reply: "r", Consent: "k", Kind: "approval", Risk: "write", Mode: "manual", Verdict: "mixed", Edited: true,
-			Session: "s1", Address: "192.0.2.7", Items: []projections.AuditItem{corrected, always, item(2, "web_search", "deny")}},
+			Session: "s1", Token: "t1", Address: "192.0.2.7", Items: []projections.AuditItem{corrected, always, item(2, "web_search", "deny")}},
 		{Type: "chat.allow_added", Actor: annActor, Consent: "k", Mode: "manual", Pattern: "notes_add"},
 		{Type: "chat.allow_added", Actor: annActor, Consent: "k", Mode: "manual", PatternHash: sha(marker)},
 		{Type: "tool.started", Actor: moActor, Reply: "r", Consent: "k", Call: "call0", Tool: "fetch", Risk: "write", Mode: "manual", Edited: true, Arguments: ran},

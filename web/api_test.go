@@ -202,7 +202,7 @@ func TestPatchChat(t *testing.T) {
 		t.Errorf("null clears, absent stays: %+v", got)
 	}
 	for body, field := range map[string]string{`{"title":""}`: "title", `{"title":null}`: "title", `{"folder_id":"none"}`: "folder_id",
-		`{"model":"none"}`: "model", `{"effort":"huge"}`: "effort", `{"mode":"auto"}`: "mode", `{"scope":{}}`: "scope", `{"allow":[]}`: "allow",
+		`{"model":"none"}`: "model", `{"effort":"huge"}`: "effort", `{"mode":"auto"}`: "mode", `{"scope":{"X":false}}`: "scope", `{"allow":["x"]}`: "allow",
 		`{"Title":"x"}`: "Title", `{"owner_id":"x"}`: "owner_id", `{"title":"x","title":"y"}`: "title", `{"pinned":"yes"}`: "pinned"} {
 		if a := w.do(w.ann, "PATCH", path, body); a.status != 422 || a.fields(t)[0] != field {
 			t.Errorf("%s: %d %s", body, a.status, a.body)

@@ -26,6 +26,7 @@ import (
 	"lembas/events"
 	"lembas/events/store"
 	"lembas/events/vault"
+	"lembas/projections"
 	"lembas/projections/transcript"
 	"lembas/web/api"
 	"lembas/web/auth"
@@ -101,6 +102,9 @@ type server struct {
 	listTools commands.ListTools
 	try       commands.TryRequest
 	panics    bool
+
+	mu  sync.Mutex // guards what follows
+	set *projections.Set
 }
 
 type option func(*Config)
@@ -134,7 +138,7 @@ func newServer(t *testing.T, options ...option) *server {
 		t.Fatal(err)
 	}
 	lists := lists{s}
-	c := Config{Service: s.service, Log: slog.New(slog.DiscardHandler), Sidebar: lists, Accounts: lists,
+	c := Config{Service: s.service, Log: slog.New(slog.DiscardHandler), Sidebar: lists, Accounts: lists, Waiting: lists, Audit: lists,
 		Markdown: markdown.New(markdown.Options{}), Pages: pages{s}, Streams: Streams{Chat: s.chatStream, Person: s.personStream, Page: s.personStream},
 		Static: http.NotFoundHandler(), Fixed: http.NotFoundHandler(), Metrics: prometheus.NewRegistry(),
 		Try: func(ctx context.Context, st events.CustomState, secrets map[string]string, args json.RawMessage) (commands.Tried, error) {
@@ -203,6 +207,39 @@ func (l lists) Accounts(ctx context.Context, q api.ListQuery) (out []commands.Us
 		out, err = append(out, u), errors.Join(err, uerr)
 	}
 	return out, "", err
+}
+
+// projected is the stored projections with all that the log has.
+func (s *server) projected(ctx context.Context) (*projections.Set, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.set == nil {
+		var err error
+		if s.set, err = projections.Open(s.log); err != nil {
+			return nil, err
+		}
+	}
+	return s.set, s.set.CatchUp(ctx)
+}
+
+func (l lists) Interactions(ctx context.Context, user string) (out []api.Interaction, err error) {
+	set, err := l.s.projected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cards, err := set.Consents.Waiting(ctx, user)
+	for _, c := range cards {
+		out = append(out, api.Interaction{Chat: c.Chat, Title: c.Title, Consent: c.Consent, Kind: c.Kind, Items: c.Items, Since: c.Since, Expires: c.Expires})
+	}
+	return out, err
+}
+
+func (l lists) Audit(ctx context.Context, q projections.AuditQuery) ([]projections.AuditRow, string, error) {
+	set, err := l.s.projected(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	return set.Audit.List(ctx, q)
 }
 
 // pages stands in for the HTML pages: three routes and the forms.

@@ -77,6 +77,7 @@ var matrix = []struct{ route, path, body, want string }{
 
 	{"GET /api/v1/events", "", "", "401 200 200 200 200"},
 	{"GET /api/v1/interactions", "", "", "401 200 200 200 200"},
+	{"GET /api/v1/audit", "", "", "401 200 200 200 200"},
 	{"GET /api/v1/search", "/api/v1/search?q=x", "", "401 200 200 200 200"},
 	{"POST /api/v1/render", "", `{"markdown":"x"}`, "401 200 200 200 403"},
 	{"GET /api/v1/folders", "", "", "401 200 200 200 200"},
@@ -99,7 +100,8 @@ var matrix = []struct{ route, path, body, want string }{
 	{"POST /api/v1/chats/{id}/messages/{mid}/send", "/api/v1/chats/$stuck/messages/$waiting/send", "", "401 404 202 404 403"},
 	{"POST /api/v1/chats/{id}/messages/{mid}/edit", "/api/v1/chats/$chat/messages/$message/edit", `{"text":"x"}`, "401 404 202 404 403"},
 	{"POST /api/v1/chats/{id}/replies/{rid}/regenerate", "/api/v1/chats/$chat/replies/$reply/regenerate", "", "401 404 202 404 403"},
-	{"POST /api/v1/chats/{id}/interactions/{iid}", "/api/v1/chats/$chat/interactions/none", `{"answers":[]}`, "401 404 404 404 403"},
+	{"POST /api/v1/chats/{id}/compact", "/api/v1/chats/$chat/compact", "", "401 404 202 404 403"},
+	{"POST /api/v1/chats/{id}/interactions/{iid}", "/api/v1/chats/$busy/interactions/$card", `{"answers":[{"key":"1","verdict":"allow"}]}`, "401 404 200 404 403"},
 }
 
 // world is an instance with an administrator, an owner with things, and another
@@ -127,6 +129,7 @@ func newWorld(t *testing.T) *world {
 		}
 		return got.Message
 	}
+	w.card(busy, "card", "fetch")
 	queued, waiting := submit(busy, "next"), submit(stuck, "next")
 	w.reply(stuck, "Done, and the loop delivered nothing.")
 	var folder, session, token, push, tool, mcp struct {
@@ -142,7 +145,7 @@ func newWorld(t *testing.T) *world {
 	w.do(w.root, "POST", "/api/v1/mcp", `{"slug":"files","name":"Files","url":"http://mcp.test/"}`).json(t, &mcp)
 	w.names = map[string]string{"push": push.ID, "tool": tool.ID, "server": mcp.ID, "chat": chat.Chat, "message": chat.Message, "reply": chat.Reply, "busy": busy.Chat, "queued": queued,
 		"stuck": stuck.Chat, "waiting": waiting, "folder": folder.ID, "session": session.Items[0].ID, "token": token.ID,
-		"connection": connection, "model": model, "ann": w.ann.id}
+		"connection": connection, "model": model, "ann": w.ann.id, "card": "card"}
 	return w
 }
 

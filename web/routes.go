@@ -18,7 +18,8 @@ func routes(c Config, front *request.Front) *chi.Mux {
 
 	all := request.Router{Mux: mux, Front: front}
 	person, admin := all.With(front.NeedUser), all.With(front.NeedAdmin)
-	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Ready: c.Ready, PushKey: c.PushKey, Try: c.Try}
+	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Waiting: c.Waiting,
+		Audit: c.Audit, Ready: c.Ready, PushKey: c.PushKey, Try: c.Try}
 	in := auth.New(c.Service, c.Pages, c.Log)
 
 	all.Get("/healthz", a.Healthz)
@@ -82,6 +83,7 @@ func routes(c Config, front *request.Front) *chi.Mux {
 
 	person.Get(v1+"/events", c.Streams.Person)
 	person.Get(v1+"/interactions", a.Interactions)
+	person.Get(v1+"/audit", a.AuditTrail)
 	person.Get(v1+"/search", a.Search)
 	person.Post(v1+"/render", a.Render)
 	person.Get(v1+"/folders", a.Folders)
@@ -99,6 +101,7 @@ func routes(c Config, front *request.Front) *chi.Mux {
 	person.Get(chat+"/export", a.Export)
 	person.Post(chat+"/seen", a.Seen)
 	person.Post(chat+"/stop", a.Stop)
+	person.Post(chat+"/compact", a.Compact)
 	person.Post(chat+"/messages", a.SubmitMessage)
 	person.Patch(chat+"/messages/{mid}", a.EditQueued)
 	person.Delete(chat+"/messages/{mid}", a.WithdrawMessage)

@@ -39,6 +39,8 @@ type Config struct {
 	Sidebar  api.Sidebar
 	Accounts api.Accounts
 	Markdown api.Markdown
+	Waiting  api.Waiting
+	Audit    api.Audit
 	Pages    Pages
 	Streams  Streams
 	// PushKey is the instance's public key for Web Push.

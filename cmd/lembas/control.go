@@ -38,7 +38,8 @@ func newCalls() map[string]func() call {
 		"token-create": func() call { return &tokenCreateCall{} }, "token-list": func() call { return &tokenListCall{} },
 		"token-revoke": func() call { return &tokenRevokeCall{} }, "events": func() call { return &eventsCall{} },
 		"follow": func() call { return &followCall{} }, "export": func() call { return &exportCall{} },
-		"backup": func() call { return &backupCall{} }, "verify": func() call { return &verifyCall{} },
+		"audit-list": func() call { return &auditListCall{} },
+		"backup":     func() call { return &backupCall{} }, "verify": func() call { return &verifyCall{} },
 	}
 }
 

@@ -39,6 +39,7 @@ type CLI struct {
 	Token       TokenCmd       `cmd:"" help:"Create, list and revoke API tokens."`
 	Follow      FollowCmd      `cmd:"" help:"Follow the live events of one chat, as NDJSON."`
 	Events      EventsCmd      `cmd:"" help:"Print stored events, as NDJSON."`
+	Audit       AuditCmd       `cmd:"" help:"The audit trail."`
 	Export      ExportCmd      `cmd:"" help:"Export chats."`
 	Backup      BackupCmd      `cmd:"" help:"Write a consistent copy into a new or empty directory."`
 	Restore     RestoreCmd     `cmd:"" help:"Make the data directory from a copy, with a new epoch."`

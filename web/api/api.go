@@ -18,6 +18,8 @@ type API struct {
 	Sidebar  Sidebar
 	Accounts Accounts
 	Markdown Markdown
+	Waiting  Waiting
+	Audit    Audit
 	// PushKey is the instance's public key for Web Push.
 	PushKey string
 	// Try sends the requests of HTTP tools that an administrator tries.

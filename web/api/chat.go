@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -24,12 +25,17 @@ type chatHead struct {
 	Folder   string          `json:"folder_id"`
 	Pinned   bool            `json:"pinned"`
 	Status   string          `json:"status"` // idle, running or waiting
+	Scope    map[string]bool `json:"scope"`  // gates and rows that are off
+	Allow    []string        `json:"allow"`  // patterns that no longer ask
 	Position events.Position `json:"position"`
 }
 
 func headOf(c *transcript.Chat) chatHead {
+	scope, allow := map[string]bool{}, append([]string{}, c.Allow...)
+	maps.Copy(scope, c.Scope)
 	return chatHead{ID: c.ID, Title: c.Title, Kind: c.Kind, Mode: c.Mode, Model: c.Model, Effort: c.Effort,
-		Folder: c.Folder, Pinned: c.Pinned, Status: c.Status(), Position: c.Position}
+		Folder: c.Folder, Pinned: c.Pinned, Status: c.Status(),
+		Scope: scope, Allow: allow, Position: c.Position}
 }
 
 // chat is one conversation.
@@ -53,6 +59,7 @@ type createChat struct {
 	Effort      request.Optional[string] `json:"effort"`
 	Folder      string                   `json:"folder_id,omitempty"`
 	Attachments []string                 `json:"attachments,omitempty"`
+	Scope       map[string]bool          `json:"scope,omitempty"` // gates and rows that are off
 }
 
 type createdChat struct {
@@ -72,7 +79,7 @@ func (a *API) CreateChat(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	made, res, err := a.Service.CreateChat(r.Context(), request.Caller(r), commands.CreateChat{Model: in.Model, Text: in.Text,
-		Kind: in.Kind, Effort: in.Effort.Pointer(), Folder: in.Folder, Attachments: in.Attachments})
+		Kind: in.Kind, Effort: in.Effort.Pointer(), Folder: in.Folder, Attachments: in.Attachments, Scope: in.Scope})
 	if err != nil {
 		return err
 	}
@@ -166,8 +173,10 @@ type patchChat struct {
 	Effort request.Optional[string] `json:"effort"`
 	Pinned request.Optional[bool]   `json:"pinned"`
 	Mode   request.Optional[any]    `json:"mode"`
-	Scope  request.Optional[any]    `json:"scope"`
-	Allow  request.Optional[any]    `json:"allow"`
+	// Scope switches gates and rows off or on again; null and {} switch all on.
+	Scope request.Optional[map[string]bool] `json:"scope"`
+	// Allow can only be cleared: [] or null. What is added to it, a card adds.
+	Allow request.Optional[[]string] `json:"allow"`
 	// What a chat was made with; to change it is a conflict.
 	Kind      request.Optional[any] `json:"kind"`
 	Profile   request.Optional[any] `json:"profile_id"`
@@ -202,16 +211,15 @@ func (a *API) PatchChat(w http.ResponseWriter, r *http.Request) error {
 	if err := a.fixed(r, &in); err != nil {
 		return err
 	}
-	for _, later := range []struct {
-		field string
-		set   bool
-	}{{"mode", in.Mode.Set}, {"scope", in.Scope.Set}, {"allow", in.Allow.Set}} {
-		if later.set {
-			return notYet(later.field)
-		}
+	if in.Mode.Set {
+		return notYet("mode")
+	}
+	if len(in.Allow.Value) > 0 {
+		return events.Invalid("allow", "can only be cleared, with []; patterns are added by answering a card with always")
 	}
 	if _, err := a.Service.PatchChat(r.Context(), request.Caller(r), id(r), commands.PatchChat{Title: in.Title.Pointer(),
-		Folder: in.Folder.Pointer(), Model: in.Model.Pointer(), Effort: in.Effort.Pointer(), Pinned: in.Pinned.Pointer()}); err != nil {
+		Folder: in.Folder.Pointer(), Model: in.Model.Pointer(), Effort: in.Effort.Pointer(), Pinned: in.Pinned.Pointer(),
+		Scope: in.Scope.Pointer(), ForgetAllowed: in.Allow.Set}); err != nil {
 		return err
 	}
 	who, _ := request.Identity(r.Context())
@@ -225,6 +233,20 @@ func (a *API) PatchChat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return request.JSON(w, http.StatusOK, out)
+}
+
+type compacting struct {
+	commands.Compacting
+	accepted
+}
+
+// Compact asks for a summary of the chat so far. It comes as an event.
+func (a *API) Compact(w http.ResponseWriter, r *http.Request) error {
+	made, res, err := a.Service.Compact(r.Context(), request.Caller(r), id(r))
+	if err != nil {
+		return err
+	}
+	return request.JSON(w, http.StatusAccepted, compacting{made, accepted{res.Last}})
 }
 
 // DeleteChat stops a running reply and ends the chat.

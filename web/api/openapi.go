@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"lembas/projections"
 )
 
 // access is who may use a route.
@@ -71,7 +73,7 @@ func operations() []operation {
 		{"GET", "/chats", "Own chats, used last first", person, "q folder limit cursor", nil, 200, list[ChatRow]{}, ""},
 		{"POST", "/chats", "Make a chat with its first message", person, "", createChat{}, 201, createdChat{}, ""},
 		{"GET", "/chats/{id}", "One conversation, its last messages", person, "before limit at", nil, 200, chat{}, ""},
-		{"PATCH", "/chats/{id}", "Rename, move, pin a chat; choose its model", person, "", patchChat{}, 200, chatHead{}, ""},
+		{"PATCH", "/chats/{id}", "Rename, move, pin a chat; choose its model and tools; forget what is always allowed", person, "", patchChat{}, 200, chatHead{}, ""},
 		{"DELETE", "/chats/{id}", "Stop and delete a chat", person, "", nil, 204, nil, ""},
 		{"GET", "/chats/{id}/events", "Events of a chat, stored and live", person, "after follow", nil, 200, nil, "text/event-stream"},
 		{"POST", "/chats/{id}/seen", "Say how far a chat was read", person, "", seen{}, 204, nil, ""},
@@ -83,8 +85,11 @@ func operations() []operation {
 		{"POST", "/chats/{id}/messages/{mid}/send", "Send a message that waits now", person, "", nil, 202, submitted{}, ""},
 		{"POST", "/chats/{id}/messages/{mid}/edit", "Change a message that was sent; a new reply follows", person, "", text{}, 202, submitted{}, ""},
 		{"POST", "/chats/{id}/replies/{rid}/regenerate", "Ask for another reply", person, "", nil, 202, submitted{}, ""},
-		{"POST", "/chats/{id}/interactions/{iid}", "Answer a card (none is asked yet)", person, "", nil, 200, map[string]any{}, ""},
-		{"GET", "/interactions", "Everything that waits for the caller", person, "", nil, 200, []waiting{}, ""},
+		{"POST", "/chats/{id}/compact", "Ask for a summary that stands for the chat so far", person, "", nil, 202, compacting{}, ""},
+		{"POST", "/chats/{id}/interactions/{iid}", "Answer a card, every item once; 409 with state and answers when it is closed", person, "", answerCard{}, 200, answeredCard{}, ""},
+		{"GET", "/interactions", "Everything that waits for the caller", person, "", nil, 200, []Interaction{}, ""},
+		{"GET", "/audit", "The audit trail, newest first: own chats and account; for administrators all (a token needs the scope admin)", person,
+			auditFilters + " " + paging, nil, 200, list[projections.AuditRow]{}, ""},
 		{"GET", "/events", "Events of the caller and of chats, live", person, "chat after", nil, 200, nil, "text/event-stream"},
 		{"GET", "/folders", "Own folders", person, paging, nil, 200, list[folder]{}, ""},
 		{"POST", "/folders", "Make a folder", person, "", patchFolder{}, 201, folder{}, ""},
