@@ -35,7 +35,6 @@ export async function refetch(el) {
       const fresh = parse(await fragment(el.dataset.src)).firstElementChild
       const now = document.getElementById(id)
       if (!now || !fresh || fresh.id !== id) break
-      if (now.dataset.at) fresh.dataset.at = now.dataset.at
       morph(now, fresh)
       wire(now)
       document.dispatchEvent(new CustomEvent('lembas:fetched', { detail: id }))

@@ -63,6 +63,32 @@ func TestScopeMenu(t *testing.T) {
 	}
 }
 
+// TestScopeOnItsWay: what the server says while a change is on its way to it does
+// not undo the change.
+func TestScopeOnItsWay(t *testing.T) {
+	h := newHouse(t)
+	h.scope = sampleScope()
+	hold := make(chan struct{})
+	h.answer("PATCH /api/v1/chats/c1", func(w http.ResponseWriter, r *http.Request) {
+		<-hold
+		fmt.Fprint(w, `{}`)
+	})
+	h.answer("GET /chat/c1/scope", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, h.fragment("scope", *sampleScope())) })
+	p, l := h.open("")
+	p.exec(`document.addEventListener('lembas:fetched', e => { window.fetched = e.detail })`)
+	p.click(`#scope > button`)
+	p.click(`[data-scope="fetch"]`)
+	h.called(t, "PATCH /api/v1/chats/c1", 0)
+	l.send(t, frame(11, "c1", op{"op": "attr", "target": "scope", "name": "data-at", "value": 11}))
+	p.until(`window.fetched === 'scope'`)
+	p.equal(fmt.Sprintf(scopeSwitch, "fetch")+`.checked`, false)
+	close(hold)
+	p.click(`[data-scope="web_search"]`)
+	if c := h.called(t, "PATCH /api/v1/chats/c1", 1); c.Body != `{"scope":{"fetch":false,"mcp:attic":false}}` {
+		t.Errorf("then it sends %s", c.Body)
+	}
+}
+
 // TestScopeRefused: the switch goes back, and the words say why.
 func TestScopeRefused(t *testing.T) {
 	h := newHouse(t)

@@ -4,7 +4,7 @@
 
 import { say } from './announce.js'
 
-let box, list, run, all, at = -1, closed = ''
+let box, list, run, all, at = -1
 
 // slash serves a textarea; commands is {name: {says}}, pick(name) runs one.
 export function slash(textarea, commands, pick) {
@@ -18,7 +18,7 @@ const open = () => list && !list.hidden
 const names = () => Object.keys(all).filter(n => n.startsWith(box.value) && n !== box.value)
 
 function look() {
-  const found = /^\/[a-z]*$/.test(box.value) && closed !== box.value ? names() : []
+  const found = /^\/[a-z]*$/.test(box.value) ? names() : []
   if (!found.length) return hide()
   list ??= make()
   const was = list.hidden || list.children.length !== found.length
@@ -81,10 +81,8 @@ function key(e) {
   if (!open() || e.isComposing || e.keyCode === 229 || e.ctrlKey || e.metaKey || e.altKey) return
   const n = list.children.length, step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
   if (step) choose(at < 0 ? (step > 0 ? 0 : n - 1) : (at + step + n) % n)
-  else if (e.key === 'Escape') {
-    closed = box.value
-    hide()
-  } else if (at >= 0 && e.key === 'Enter') pick(list.children[at].dataset.name)
+  else if (e.key === 'Escape') hide()
+  else if (at >= 0 && e.key === 'Enter') pick(list.children[at].dataset.name)
   else if (at >= 0 && e.key === 'Tab' && !e.shiftKey) {
     box.value = list.children[at].dataset.name
     box.dispatchEvent(new Event('input', { bubbles: true }))
