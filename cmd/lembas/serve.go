@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"lembas/commands"
 	"lembas/events/store"
 	"lembas/web/request"
 )
@@ -125,51 +123,4 @@ func (c *ServeCmd) shutdown(h *house, server *http.Server, logger *slog.Logger) 
 		_ = server.Close()
 	}
 	return h.close()
-}
-
-// demoName is what the demo's connection is called.
-const demoName = "Demo endpoint"
-
-// startDemo serves the scripted models and points their connection at the port
-// of this start.
-func startDemo(ctx context.Context, a *app) (stop func(), err error) {
-	base, stop, err := newDemo().Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := connectDemo(ctx, a.service, base); err != nil {
-		stop()
-		return nil, err
-	}
-	return stop, nil
-}
-
-func connectDemo(ctx context.Context, s *commands.Service, base string) error {
-	all, err := s.Connections(ctx)
-	if err != nil {
-		return err
-	}
-	id := ""
-	for _, c := range all {
-		if c.State.Name == demoName {
-			id = c.ID
-		}
-	}
-	name := demoName
-	patch := commands.PatchConnection{Name: &name, BaseURL: &base}
-	if id == "" {
-		made, _, err := s.CreateConnection(ctx, commands.Caller{}, patch)
-		if err != nil {
-			return err
-		}
-		id = made.ID
-		// The demo shows agents; whoever switches them off later keeps it so.
-		if _, err := s.ChangeSettings(ctx, commands.Caller{}, map[string]json.RawMessage{"agents.enabled": json.RawMessage("true")}); err != nil {
-			return err
-		}
-	} else if _, err := s.ChangeConnection(ctx, commands.Caller{}, id, patch); err != nil {
-		return err
-	}
-	_, err = s.RefreshConnection(ctx, commands.Caller{}, id)
-	return err
 }

@@ -256,7 +256,7 @@ func TestPace(t *testing.T) {
 		{"trickle", -1, 0},
 	} {
 		content, _ := json.Marshal(tc.prompt)
-		got := Options{Pace: tc.pace}.plan(request{Model: "demo-chat", Messages: []message{{"user", content}}})
+		got := Options{Pace: tc.pace}.plan(request{Model: "demo-chat", Messages: []message{{Role: "user", Content: content}}})
 		if got.pace != tc.want {
 			t.Errorf("%q at %v: %v, want %v", tc.prompt, tc.pace, got.pace, tc.want)
 		}

@@ -14,12 +14,24 @@ type request struct {
 	StreamOptions *struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	Tools []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tools"`
 }
 
 // message is one turn. Content is a string or a list of parts.
 type message struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+	ToolCallID string `json:"tool_call_id"`
 }
 
 // text is the text of a turn, its parts joined.
@@ -43,21 +55,68 @@ func (m message) text() string {
 	return strings.Join(out, "\n")
 }
 
-func (r request) last() message {
-	if len(r.Messages) == 0 {
-		return message{}
-	}
-	return r.Messages[len(r.Messages)-1]
+// noteMark begins what the product itself says between rounds, as a user turn.
+const noteMark = "[Note from the system"
+
+// turn is what was said and done since the person spoke last.
+type turn struct {
+	prompt  string
+	place   int // of the prompt among the messages
+	steps   int // rounds with calls
+	results []result
+	noted   bool // the product asked for an answer without tools
 }
 
-// prompt is the last user turn.
-func (r request) prompt() string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == "user" {
-			return r.Messages[i].text()
+// result is what a tool call was answered.
+type result struct {
+	id, name, text string
+}
+
+// turn reads the messages from the person's last words on.
+func (r request) turn() turn {
+	var t turn
+	for i, m := range r.Messages {
+		words, _, noted := strings.Cut(m.text(), noteMark)
+		switch {
+		case m.Role == "user" && noted && strings.TrimSpace(words) == "":
+			t.noted = true
+		case m.Role == "user":
+			t = turn{prompt: strings.TrimSpace(words), place: i, noted: noted}
+		case m.Role == "tool":
+			t.results = append(t.results, result{m.ToolCallID, r.called(i, m.ToolCallID), m.text()})
+		case len(m.ToolCalls) > 0:
+			t.steps++
 		}
 	}
-	return ""
+	return t
+}
+
+// called is the name of the tool of a call that was made before a place.
+func (r request) called(before int, id string) string {
+	for i := before - 1; i >= 0; i-- {
+		for _, c := range r.Messages[i].ToolCalls {
+			if c.ID == id {
+				return c.Function.Name
+			}
+		}
+	}
+	return "tool"
+}
+
+// asksSummary: the last turn asks for a summary of the conversation.
+func (r request) asksSummary() bool {
+	return len(r.Tools) == 0 && strings.HasPrefix(strings.ToLower(r.Messages[len(r.Messages)-1].text()), "summarise the conversation")
+}
+
+// summaryOf lists what the person said first and last.
+func summaryOf(r request) string {
+	out := "This summary is scripted, like all of the demo."
+	for _, m := range r.Messages[:len(r.Messages)-1] {
+		if m.Role == "user" {
+			out += "\n- The person wrote: “" + clip(strings.Join(strings.Fields(m.text()), " "), 200) + "”"
+		}
+	}
+	return clip(out, 2000)
 }
 
 // askTitle finds the words that ask for the title of a conversation.

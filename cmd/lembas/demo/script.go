@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"crypto/sha256"
 	"embed"
 	"fmt"
 	"strings"
@@ -53,14 +52,9 @@ type script struct {
 	fault     fault
 	reasoning string
 	content   string
-	call      *call
+	calls     []call
 	end       ending
 	pace      time.Duration // between two pieces, 0 for none
-}
-
-// call is a tool call.
-type call struct {
-	ID, Name, Arguments string
 }
 
 // faultyWords is how many pieces of a reply come before it goes wrong.
@@ -71,13 +65,11 @@ func (o Options) plan(r request) script {
 	if r.asksTitle() {
 		return script{content: titleFor(r), pace: o.pace(time.Second / 32)}
 	}
-	last := r.last()
-	if last.Role == "tool" {
-		return script{content: "The tool answered the demo:\n\n> " + clip(strings.Join(strings.Fields(last.text()), " "), 300) +
-			"\n\nThe demo makes nothing more of it.", pace: o.pace(time.Second / 32)}
+	if r.asksSummary() {
+		return script{content: summaryOf(r), pace: o.pace(time.Second / 300)}
 	}
-	prompt := r.prompt()
-	has := wordsOf(prompt)
+	t := r.turn()
+	has := wordsOf(t.prompt)
 	s := script{pace: o.pace(time.Second / 32)}
 	switch {
 	case has["fail"]:
@@ -95,7 +87,13 @@ func (o Options) plan(r request) script {
 	case has["error"]:
 		s.end = endError
 	}
-	s.write(r.Model, prompt, has)
+	switch {
+	case s.act(r, t, has):
+	case len(t.results) > 0:
+		s.content = quoting(t.results)
+	default:
+		s.write(r.Model, t.prompt, has)
+	}
 	switch {
 	case has["trickle"]:
 		s.pace = o.pace(300 * time.Millisecond)
@@ -110,10 +108,6 @@ func (o Options) plan(r request) script {
 // write chooses the words of a reply: by trigger, else by model.
 func (s *script) write(id, prompt string, has map[string]bool) {
 	switch {
-	case has["tools"]:
-		s.content = "The demo asks for a tool. "
-		s.call = &call{Name: "get_weather", Arguments: `{"city":"Rivendell","unit":"celsius"}`}
-		s.call.ID = fmt.Sprintf("demo_call_%x", sha256.Sum256([]byte(prompt)))[:22]
 	case has["long"]:
 		s.content = long()
 	case has["table"]:

@@ -69,9 +69,9 @@ func (s *sender) stream() {
 		return
 	}
 	finish := "stop"
-	if s.script.call != nil {
+	for i, c := range s.script.calls {
 		finish = "tool_calls"
-		if !s.callTool() {
+		if !s.callTool(i, c) {
 			return
 		}
 	}
@@ -83,13 +83,12 @@ func (s *sender) stream() {
 }
 
 // callTool sends a call in fragments, as real endpoints do. It reports whether the reader is still there.
-func (s *sender) callTool() bool {
-	c := s.script.call
+func (s *sender) callTool(index int, c call) bool {
 	half := len(c.Arguments) / 2
 	for _, f := range []object{
-		{"index": 0, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}},
-		{"index": 0, "function": object{"arguments": c.Arguments[:half]}},
-		{"index": 0, "function": object{"arguments": c.Arguments[half:]}},
+		{"index": index, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}},
+		{"index": index, "function": object{"arguments": c.Arguments[:half]}},
+		{"index": index, "function": object{"arguments": c.Arguments[half:]}},
 	} {
 		if !s.wait() {
 			return false
@@ -120,9 +119,13 @@ func (s *sender) whole() {
 	if s.script.reasoning != "" {
 		message["reasoning_content"] = s.script.reasoning
 	}
-	if c := s.script.call; c != nil {
+	var calls []object
+	for _, c := range s.script.calls {
 		finish = "tool_calls"
-		message["tool_calls"] = []object{{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments}}}
+		calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments}})
+	}
+	if calls != nil {
+		message["tool_calls"] = calls
 	}
 	answer(s.w, http.StatusOK, object{
 		"id": s.id, "object": "chat.completion", "created": s.created, "model": s.req.Model, "usage": s.usage(),
@@ -133,8 +136,8 @@ func (s *sender) whole() {
 func (s *sender) usage() object {
 	reasoning := tokens(s.script.reasoning)
 	in, out := s.req.tokens(), reasoning+tokens(s.script.content)
-	if s.script.call != nil {
-		out += tokens(s.script.call.Name + s.script.call.Arguments)
+	for _, c := range s.script.calls {
+		out += tokens(c.Name + c.Arguments)
 	}
 	return object{
 		"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out,

@@ -48,6 +48,7 @@ func New(opts Options) *Server {
 	s := &Server{opts: opts, mux: http.NewServeMux(), busy: map[string]bool{}}
 	s.mux.HandleFunc("GET /v1/models", s.models)
 	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	s.mux.Handle(ToolsPath, toolServer(opts))
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "not_found", "The demo endpoint has /v1/models and /v1/chat/completions, nothing else.")
 	})
@@ -135,7 +136,7 @@ func (s *Server) faulty(w http.ResponseWriter, plan script, req request) bool {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, "<!DOCTYPE html><html><head><title>Demo web page</title></head><body><h1>Not an API</h1><script>document.title='script ran'</script></body></html>")
 	case faultBusy:
-		if !s.firstTime(req.Model + "\x00" + req.prompt()) {
+		if !s.firstTime(req.Model + "\x00" + req.turn().prompt) {
 			return false
 		}
 		w.Header().Set("Retry-After", "1")
