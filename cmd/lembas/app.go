@@ -96,7 +96,11 @@ func (a *app) complete(ctx context.Context, key vault.Options) (err error) {
 	remote := &mcp.Client{HTTP: mcp.Guarded(a.guard), Version: version}
 	a.tools = &toolset.Set{Service: a.service, Guard: a.guard, MCP: remote, Logger: a.logger}
 	a.loop.Tools, a.service.ListTools = a.tools, remote.List
-	return a.service.Open(ctx, version)
+	if err := a.service.Open(ctx, version); err != nil {
+		return err
+	}
+	a.loop.Since = a.log.Head()
+	return nil
 }
 
 // privateFetches says whether an administrator opened private addresses.

@@ -67,7 +67,7 @@ func (r *run) act(ctx context.Context, t *target, s state) error {
 		default:
 			if end := r.answered(s.round.N, k, card); end != nil {
 				settled = append(settled, *end)
-			} else if r.loop.Now().Sub(card.Ended) > window && s.restarted {
+			} else if s.restarted && !slices.Contains(r.fresh, card.Consent) && r.loop.Now().Sub(card.Ended) > window {
 				stale = append(stale, k)
 			} else {
 				k.Consent = card.Consent
@@ -156,7 +156,9 @@ func (r *run) askAgain(ctx context.Context, x *transcript.Round, calls []*transc
 		return err
 	}
 	old := cardOf(x, calls[0].ID)
-	card := events.ConsentRequested{Consent: r.loop.NewID(), Reply: r.reply, Round: x.N, Kind: events.ConsentApproval, Mode: old.Mode,
+	consent := r.loop.NewID()
+	r.fresh = append(r.fresh, consent)
+	card := events.ConsentRequested{Consent: consent, Reply: r.reply, Round: x.N, Kind: events.ConsentApproval, Mode: old.Mode,
 		Allow: old.Allow, Deny: old.Deny, Caused: old.Consent, Expires: r.loop.Now().Add(set.ApprovalTimeout()).UTC().Format(time.RFC3339)}
 	for _, k := range calls {
 		was := cardOf(x, k.ID)

@@ -29,6 +29,9 @@ type Loop struct {
 	Retry llm.Retry
 	Tools Toolbox // nil offers nothing
 	Cards Cards   // what waits, for those whose person or connection is switched off
+	// Since is the log's head when this process began: an answer up to there is
+	// from before a restart. 0 takes every answer as that.
+	Since events.Position
 
 	mu      sync.Mutex // guards what follows
 	running map[string]*run
@@ -63,7 +66,8 @@ type run struct {
 	output, maxOutput int
 	// restarted says that a crash cut the reply before this run.
 	restarted bool
-	compacted bool // this run has tried to make room
+	compacted bool     // this run has tried to make room
+	fresh     []string // cards that cannot have been answered before a restart
 }
 
 // StopReply ends a reply that this process is streaming and waits until that

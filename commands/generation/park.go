@@ -70,6 +70,9 @@ func (l *Loop) Resume(ctx context.Context, env *events.Envelope) error {
 	}
 	r := l.newRun(ctx, env, reply, model)
 	defer r.cancel(nil)
+	if l.Since > 0 && env.Position > l.Since {
+		r.fresh = append(r.fresh, consent)
+	}
 	for !l.enter(r) { // the run that put the card up is about to leave
 		if err := l.left(ctx, reply); err != nil {
 			return err

@@ -151,6 +151,7 @@ func (r *run) settle(ctx context.Context, n int, t *target, o *offer, m mask, re
 // asks. It decides with the chat as it is at that moment.
 func (r *run) record(n int, o *offer, m mask, res *llm.Result, end events.RoundFinished) error {
 	consent := r.loop.NewID()
+	r.fresh = append(r.fresh, consent)
 	for {
 		b := r.cause
 		err := r.loop.Service.WithChat(context.WithoutCancel(r.life), r.chat, func(c *transcript.Chat) error {
