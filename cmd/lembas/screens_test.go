@@ -248,4 +248,5 @@ func (v *screens) adminPages() {
 		}
 		v.long(name)
 	}
+	v.toolPages()
 }

@@ -138,7 +138,7 @@ func flags(set map[string]bool) []templates.Flag {
 		if on, ok := set[key]; ok {
 			now = strconv.FormatBool(on)
 		}
-		out = append(out, templates.Flag{Key: key, Label: words[key][0], Icon: words[key][1], Options: choose(now, "", "as Tools", "true", "on", "false", "off")})
+		out = append(out, templates.Flag{Key: key, Label: words[key][0], Icon: words[key][1], Options: choose(now, "", "inherited", "true", "on", "false", "off")})
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func heldTool(before, now events.ServerTool, isNew bool) templates.HeldTool {
 	v := templates.HeldTool{Name: now.Name, Title: now.Title, Digest: now.Digest, New: isNew}
 	for _, c := range []struct{ label, before, now string }{{"Title", before.Title, now.Title}, {"Description", before.Description, now.Description},
 		{"Arguments", indented(before.Schema), indented(now.Schema)}} {
-		if c.before == c.now {
+		if c.before == c.now || isNew && c.label == "Title" { // the title stands above
 			continue
 		}
 		change := templates.Change{Label: c.label}
@@ -67,16 +67,26 @@ func marked(a, b string) (templates.Marked, templates.Marked) {
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
 	}
-	head = wordStart(a, head)
+	if !border(a, head) || !border(b, head) {
+		head = wordStart(a, head)
+	}
 	tail := 0
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	tail = len(a) - wordEnd(a, len(a)-tail)
+	if !border(a, len(a)-tail) || !border(b, len(b)-tail) {
+		tail = len(a) - wordEnd(a, len(a)-tail)
+	}
 	cut := func(s string) templates.Marked {
 		return templates.Marked{Head: s[:head], Middle: s[head : len(s)-tail], Tail: s[len(s)-tail:]}
 	}
 	return cut(a), cut(b)
+}
+
+// border says whether a place is between words.
+func border(s string, at int) bool {
+	space := func(c byte) bool { return c == ' ' || c == '\n' }
+	return at == 0 || at == len(s) || space(s[at-1]) || space(s[at])
 }
 
 // wordStart moves a place back to where the word that it is in begins.

@@ -75,8 +75,8 @@ func sampleModel() templates.Model {
 				{Key: "presence_penalty", Label: "Presence penalty", Hint: "-2 to 2", Step: "0.1", Min: "-2", Max: "2"},
 			},
 			Flags: []templates.Flag{
-				{Key: "tool_web_search", Label: "Web search", Icon: "search", Options: []templates.Option{{Label: "as Tools", Selected: true}, {Value: "true", Label: "on"}, {Value: "false", Label: "off"}}},
-				{Key: "tool_fetch", Label: "Read web pages", Icon: "globe", Options: []templates.Option{{Label: "as Tools"}, {Value: "true", Label: "on"}, {Value: "false", Label: "off", Selected: true}}},
+				{Key: "tool_web_search", Label: "Web search", Icon: "search", Options: []templates.Option{{Label: "inherited", Selected: true}, {Value: "true", Label: "on"}, {Value: "false", Label: "off"}}},
+				{Key: "tool_fetch", Label: "Read web pages", Icon: "globe", Options: []templates.Option{{Label: "inherited"}, {Value: "true", Label: "on"}, {Value: "false", Label: "off", Selected: true}}},
 			},
 			SystemPrompt: "Answer briefly. Say when you do not know.",
 			Errors:       templates.Errors{"params.temperature": "Between 0 and 2."},
