@@ -37,7 +37,7 @@ func (a *API) AuditTrail(w http.ResponseWriter, r *http.Request) error {
 		q.Limit, err = limit(r, DefaultLimit)
 	}
 	if err == nil {
-		q, err = a.AuditFor(r, q)
+		q, err = AuditFor(r, a.Service, q)
 	}
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (a *API) AuditTrail(w http.ResponseWriter, r *http.Request) error {
 
 // AuditFor narrows a query to what the caller may see, and finds whose e-mail
 // address its user is.
-func (a *API) AuditFor(r *http.Request, q projections.AuditQuery) (projections.AuditQuery, error) {
+func AuditFor(r *http.Request, s *commands.Service, q projections.AuditQuery) (projections.AuditQuery, error) {
 	who, all := AuditReader(r)
 	if !all {
 		q.Owner = who.User.ID
@@ -59,7 +59,7 @@ func (a *API) AuditFor(r *http.Request, q projections.AuditQuery) (projections.A
 	if !strings.Contains(q.User, "@") {
 		return q, nil
 	}
-	u, err := a.Service.UserByEmail(r.Context(), q.User)
+	u, err := s.UserByEmail(r.Context(), q.User)
 	switch {
 	case err == nil && (all || u.ID == who.User.ID):
 		q.User = u.ID

@@ -44,6 +44,7 @@ type Pages struct {
 	Windows  Windows // nil reads whole chats
 	Tools    Tools   // nil has no scope menu
 	Waiting  Waiting // nil: nothing waits
+	Audit    api.Audit
 	Views    *view.Views
 	Set      *templates.Set
 	// Try sends the requests of HTTP tools that an administrator tries, TrySearch
@@ -69,6 +70,7 @@ func (p *Pages) Mount(person, admin request.Router) {
 	person.Get("/chat/{id}/scope", p.chatScope)
 	person.Get("/scope", p.newScope)
 	person.Get("/waiting", p.waiting)
+	person.Get("/audit", p.audit)
 
 	person.Get("/settings", p.settings)
 	person.Post("/settings/preferences", p.savePreferences)

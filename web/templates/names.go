@@ -22,6 +22,7 @@ func pageTypes() map[string]reflect.Type {
 		"servers":     reflect.TypeFor[Servers](),
 		"server":      reflect.TypeFor[Server](),
 		"search":      reflect.TypeFor[Search](),
+		"audit":       reflect.TypeFor[Audit](),
 		"users":       reflect.TypeFor[Users](),
 		"instance":    reflect.TypeFor[Instance](),
 	}

@@ -181,6 +181,10 @@ func samplePages() map[string]any {
 		"server":        sampleServer(),
 		"search":        sampleSearch(),
 		"search-0":      templates.Search{Shell: sampleShell("search", "Web search"), Edit: templates.SearchEdit{Try: templates.SearchTry{Off: "Choose a provider and save."}}},
+		"audit":         sampleAudit(),
+		"audit-0":       sampleAuditOf(templates.AuditList{Total: "0 entries"}),
+		"audit-none":    sampleAuditOf(templates.AuditList{Total: "0 entries", Filtered: true}),
+		"audit-wrong":   sampleAuditOf(templates.AuditList{Filtered: true, Error: "From: a date such as 2026-11-30."}),
 		"users":         sampleUsers(),
 		"instance":      sampleInstance(),
 	}

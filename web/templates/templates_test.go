@@ -178,7 +178,7 @@ func TestLandmarks(t *testing.T) {
 // routes are the verbs that docs/page-protocol.md gives to htmx controls. A
 // control that asks for another would be a dead button.
 var routes = []string{
-	"get /chat/ID/messages", "get /chat/ID/messages/ID", "get /sidebar", "get /settings/push", "delete /settings/push/ID", "get /admin/models", "get /admin/users",
+	"get /chat/ID/messages", "get /chat/ID/messages/ID", "get /sidebar", "get /settings/push", "delete /settings/push/ID", "get /admin/models", "get /admin/users", "get /audit",
 	"post /settings/preferences", "post /settings/password", "post /settings/tokens",
 	"delete /settings/tokens/ID", "delete /settings/sessions/ID",
 	"post /admin/connections", "patch /admin/connections/ID", "delete /admin/connections/ID",
