@@ -248,7 +248,7 @@ func (h *Hub) catchUp(ctx context.Context, chat string, after events.Position) (
 		if frame.events, far, err = h.missedEvents(ctx, c, after); err != nil {
 			return err
 		}
-		m := &marks{log: true, title: true, queue: true, status: true, deleted: c.Deleted}
+		m := &marks{log: true, title: true, queue: true, status: true, summary: true, scope: true, deleted: c.Deleted}
 		if !far {
 			if m, err = h.read(ctx, c, after); err != nil {
 				return err

@@ -24,6 +24,7 @@ type marks struct {
 	queue  bool
 	// summary: the divider or the line about one that is being made.
 	summary bool
+	scope   bool // what the scope menu says
 	status  bool // of the chat
 	said    []Op
 	// deleted: the chat is gone, nothing else matters.
@@ -129,6 +130,8 @@ func (m *marks) addChat(p events.Payload) {
 		m.title = true
 	case events.ChatRewound:
 		m.log, m.status, m.queue, m.summary = true, true, true, true
+	case events.ChatScopeChanged, events.ChatAllowAdded, events.ChatAllowCleared, events.ChatModelChanged:
+		m.scope = true
 	case events.CompactionRequested, events.CompactionFailed, events.ChatCompacted:
 		m.summary = true
 	case events.ChatDeleted:

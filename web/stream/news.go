@@ -73,6 +73,8 @@ func (h *Hub) changed(user string, e *events.Envelope) bool {
 // whole list; the rest only the row.
 func (n *news) chat(chat string, p events.Payload) {
 	n.rows[chat] = true
+	noun, _, _ := strings.Cut(p.EventType(), ".")
+	n.cards = n.cards || noun == "consent"
 	switch p := p.(type) {
 	case events.ChatRenamed, events.ReplyRequested, events.ConsentAnswered, events.ConsentExpired, events.ConsentWithdrawn,
 		events.MessageQueued, events.MessageWithdrawn:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"lembas/events"
@@ -110,6 +111,7 @@ func (h *Hub) missedSidebar(ctx context.Context, user string, after events.Posit
 	if err != nil || frame.Position <= after {
 		return nil, err
 	}
+	frame.Ops = append(frame.Ops, waitingAt(frame.Position))
 	data, err := frame.encode(h.Log.Epoch(), "")
 	if err != nil {
 		return nil, err
@@ -133,10 +135,16 @@ func (h *Hub) list(ctx context.Context, user string) (Frame, []view.Row, error) 
 	return Frame{Position: at, Ops: []Op{put("side-tree", "", "", html)}}, rows, err
 }
 
+// waitingAt lets a page fetch anew what waits for its person.
+func waitingAt(at events.Position) Op {
+	return attr("waiting", "data-at", strconv.FormatUint(uint64(at), 10))
+}
+
 // news is what a batch of the log means to one person.
 type news struct {
 	whole  bool            // the list has other rows, or others before them
 	rows   map[string]bool // chats whose row changed
+	cards  bool            // what waits for the person changed
 	toasts []toastOf
 }
 
@@ -240,6 +248,9 @@ func (h *Hub) tell(user string, n *news, at events.Position) error {
 			words := t.before + "“" + cmp.Or(rows[i].Title, "a chat") + "”" + t.after
 			frame.Ops = append(frame.Ops, Op{Op: "toast", Kind: t.kind, Text: &words, Href: "/chat/" + t.chat, Key: t.key})
 		}
+	}
+	if n.cards {
+		frame.Ops = append(frame.Ops, waitingAt(at))
 	}
 	if len(frame.Ops) == 0 {
 		return nil

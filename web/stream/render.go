@@ -53,6 +53,7 @@ func (d *drawing) draw(m *marks) ([]Op, error) {
 	}
 	d.around(m)
 	d.summary(m)
+	d.scope(m)
 	d.add(m.said...)
 	return d.ops, d.err
 }
@@ -93,7 +94,11 @@ func (d *drawing) messages(m *marks) {
 			for _, old := range t.Replies[:len(t.Replies)-1] {
 				d.add(remove("m-" + old.ID))
 			}
-			d.add(put("m-"+r.ID, into("log", isNew), "", d.part("message", d.v.Reply(d.c, t, r))))
+			shown := d.v.Reply(d.c, t, r)
+			if shown.Summary != nil && m.summary {
+				d.add(remove("summary")) // it may still stand at another reply
+			}
+			d.add(put("m-"+r.ID, into("log", isNew), "", d.part("message", shown)))
 			d.sync(r)
 		} else if m.state[r.ID] {
 			d.state(t, r)

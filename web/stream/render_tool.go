@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"strconv"
 
 	"lembas/projections/transcript"
 )
@@ -35,6 +36,14 @@ func (d *drawing) cards(r *transcript.Reply, x *transcript.Round, m *roundMarks)
 		if m.cards[k.Consent] {
 			d.add(put("card-"+k.Consent, fmt.Sprintf("cards-%s-%d", r.ID, x.N), "", d.part("consent", d.v.Card(d.c, r, k))))
 		}
+	}
+}
+
+// scope lets the page fetch its scope menu again, whose parts are of other
+// read models.
+func (d *drawing) scope(m *marks) {
+	if m.scope {
+		d.add(attr("scope", "data-at", strconv.FormatUint(uint64(d.c.Position), 10)))
 	}
 }
 

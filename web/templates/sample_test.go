@@ -2,6 +2,7 @@ package templates_test
 
 import (
 	"html/template"
+	"maps"
 
 	"lembas/web/templates"
 )
@@ -188,5 +189,6 @@ func samplePages() map[string]any {
 		"users":         sampleUsers(),
 		"instance":      sampleInstance(),
 	}
+	maps.Copy(pages, sampleToolChats())
 	return pages
 }

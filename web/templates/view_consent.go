@@ -34,7 +34,8 @@ type CardItem struct {
 	// Exact is what would run; Arguments are all arguments when that is more.
 	Exact     string
 	Arguments string
-	Unseen    bool // of characters in Exact that are shown as escapes
+	Texts     []TextArgument // those of Arguments that have several lines
+	Unseen    bool           // of characters in Exact that are shown as escapes
 	Reason    string
 	Why       string
 	Pattern   string // what Always would remember, or ""
@@ -50,6 +51,12 @@ type CardItem struct {
 	Remembered string
 	Because    string // the reason that was given
 	Text       string // the answer to a question
+}
+
+// TextArgument is one argument as the text that it is.
+type TextArgument struct {
+	Name string
+	Text string
 }
 
 // CardEdit is the one argument that may be corrected.

@@ -79,6 +79,9 @@ func cardItem(k *transcript.Consent, n int) templates.CardItem {
 		return item
 	}
 	item.Exact, item.Arguments = exact(i.Detail, i.Arguments)
+	if item.Arguments != "" || i.Detail == "" {
+		item.Texts = written(i)
+	}
 	item.Unseen = strings.TrimSpace(i.Detail) != "" && markdown.VisibleControls(i.Detail) != i.Detail
 	item.Pattern = markdown.VisibleControls(i.Pattern)
 	if text, ok := members(i.Arguments)[i.Edits].(string); ok && i.Edits != "" {
@@ -100,6 +103,18 @@ func exact(detail string, arguments events.RawJSON) (first, rest string) {
 		all = ""
 	}
 	return markdown.VisibleControls(detail), all
+}
+
+// written are the arguments that have several lines, as the texts that they
+// are: JSON is hard to read there. The detail is shown already.
+func written(i *events.ConsentItem) (out []templates.TextArgument) {
+	args := members(i.Arguments)
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if text, ok := args[name].(string); ok && text != i.Detail && strings.Contains(strings.TrimSpace(text), "\n") {
+			out = append(out, templates.TextArgument{Name: lineOf(name, 60), Text: markdown.VisibleControls(text)})
+		}
+	}
+	return out
 }
 
 // recordItem adds to an item what was said to it.

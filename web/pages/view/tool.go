@@ -115,6 +115,9 @@ func indented(arguments events.RawJSON, raw string) string {
 		arguments = events.RawJSON(raw)
 	}
 	text := pretty(arguments)
+	if text == "{}" {
+		return ""
+	}
 	if rest := len(text) - maxArguments; rest > 0 {
 		return cut(text, maxArguments) + "\n… " + bytesText(int64(rest)) + " more"
 	}
