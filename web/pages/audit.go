@@ -156,6 +156,8 @@ func (a *auditReader) who(r *projections.AuditRow) string {
 			return m.Title()
 		}
 		return "a model"
+	case r.Type == "user.sign_in_failed":
+		return "somebody"
 	case r.Actor.Kind != events.Person:
 		return "LLeMbas"
 	case r.Actor.ID == a.me:

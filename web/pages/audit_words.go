@@ -14,7 +14,7 @@ import (
 type auditWord struct{ icon, what string }
 
 var auditWords = map[string]auditWord{
-	"consent.requested": {"hand", "Asked for a word"}, "consent.answered": {"check", "Answered"},
+	"consent.requested": {"hand", "Asked"}, "consent.answered": {"check", "Answered"},
 	"consent.expired": {"clock", "Not answered in time"}, "consent.withdrawn": {"square", "Card withdrawn"},
 	"tool.started": {"run", "Tool started"}, "tool.finished": {"tool", "Tool finished"}, "tool.interrupted": {"cut", "Tool cut off"},
 	"chat.created": {"plus", "Chat begun"}, "chat.deleted": {"trash", "Chat deleted"}, "chat.imported": {"down-load", "Chat imported"}, "chat.forked": {"copy", "Chat copied"},
@@ -69,7 +69,9 @@ func about(r *projections.AuditRow) string {
 		return "questions"
 	case r.Kind == events.ConsentPlan:
 		return "a plan"
-	case r.Type == "consent.withdrawn", r.Kind != "":
+	case r.Type == "consent.requested":
+		return "for permission"
+	case r.Kind != "":
 		return r.Detail
 	case r.Type == "setting.changed":
 		return r.Subject + " is now " + r.Detail

@@ -16,7 +16,7 @@ func sampleAudit() templates.Audit {
 				{Position: "814", Type: "tool.interrupted", Time: at("14:03"), Icon: "cut", What: "Tool cut off", Who: "LLeMbas", Outcomes: []templates.AuditOutcome{{Tool: "mcp_everything_with_a_long_name_of_a_tool", State: "interrupted", Icon: "cut", Word: "outcome unknown"}}, Facts: facts},
 				{Position: "812", Type: "consent.answered", Time: at("14:02"), Icon: "check", What: "Answered", Who: "you", Mode: "manual", Facts: facts, Links: links, Outcomes: []templates.AuditOutcome{
 					{Tool: "shell_run", State: "ok", Icon: "check", Word: "allowed", Edited: true}, {Tool: "fetch", State: "ok", Icon: "check", Word: "always allowed", Pattern: "fetch"}, {Tool: "notes_add", State: "denied", Icon: "ban", Word: "denied"}}},
-				{Position: "811", Type: "consent.requested", Time: at("14:01"), Icon: "hand", What: "Asked for a word", Who: "Qwen3 Coder", Whose: "in a chat of Bob", Mode: "manual", Facts: facts, Links: links,
+				{Position: "811", Type: "consent.requested", Time: at("14:01"), Icon: "hand", What: "Asked", About: "for permission", Who: "Qwen3 Coder", Whose: "in a chat of Bob", Mode: "manual", Facts: facts, Links: links,
 					Outcomes: []templates.AuditOutcome{{Tool: "shell_run"}, {Tool: "fetch"}, {Tool: "notes_add"}}},
 			}},
 			{Label: "Monday, 2 March 2026", Rows: []templates.AuditRow{
