@@ -6,7 +6,7 @@ type ScopeRow struct {
 	Key   string // in the chat's scope: a gate, custom:SLUG or mcp:SLUG
 	Label string // for people
 	Icon  string // a name in the sprite
-	Group string // the heading that it stands under
+	Group string // the key of the family that it is of, and below; "" is a family
 	On    bool   // not switched off in this chat
 	Tools int    // how many tools it brings
 	// Off is why it cannot be on: the instance, a right or the model. "" when it

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 
 	"lembas/commands"
+	"lembas/events"
 	"lembas/projections/transcript"
 	"lembas/web/templates"
 )
@@ -23,13 +25,14 @@ type Tools interface {
 	ScopeRows(ctx context.Context, user, model string, scope map[string]bool) ([]commands.ScopeRow, error)
 }
 
-// scopeMenu is the menu of a chat with a model; nil without Tools.
+// scopeMenu is the menu of a chat with a model; nil without Tools, and while there
+// is no model.
 func (p *Pages) scopeMenu(ctx context.Context, user, model string, c *transcript.Chat) (*templates.Scope, error) {
-	if p.Tools == nil {
+	if p.Tools == nil || model == "" {
 		return nil, nil
 	}
 	rows, err := p.Tools.ScopeRows(ctx, user, model, c.Scope)
-	if err != nil {
+	if err != nil && !errors.Is(err, events.ErrNotFound) { // a model that is gone has none
 		return nil, err
 	}
 	v := scopeView(rows)
@@ -37,31 +40,59 @@ func (p *Pages) scopeMenu(ctx context.Context, user, model string, c *transcript
 	return &v, nil
 }
 
-// scopeView puts rows under their headings and counts the tools that are on.
+// scopeView arranges the rows and counts the tools that are on.
 func scopeView(rows []commands.ScopeRow) templates.Scope {
 	var v templates.Scope
+	family := map[string]*commands.ScopeRow{}
+	counts := map[string]int{} // of a family, less what stands below it
+	for i := range rows {
+		if r := &rows[i]; r.Group == "" {
+			family[r.Key], counts[r.Key] = r, r.Tools
+		} else {
+			counts[r.Group] -= r.Tools
+		}
+	}
 	on, all := 0, 0
 	for _, r := range rows {
-		if n := len(v.Groups); n == 0 || v.Groups[n-1].Label != r.Group {
-			v.Groups = append(v.Groups, templates.ScopeGroup{Label: r.Group})
+		above := family[r.Group]
+		row := templates.ScopeRow{Key: r.Key, Label: r.Label, Icon: r.Icon, On: r.On, Tools: r.Tools, Off: r.Off, Under: r.Group != ""}
+		if above != nil {
+			row.Shut = !above.On
+			if r.Off == above.Off {
+				row.Off = "" // said once
+				row.Shut = row.Shut || r.Off != ""
+			}
 		}
-		g := &v.Groups[len(v.Groups)-1]
-		g.Rows = append(g.Rows, templates.ScopeRow{Key: r.Key, Label: r.Label, Icon: r.Icon, On: r.On, Tools: r.Tools, Off: r.Off})
-		if r.Off != "" {
-			continue
+		v.Rows = append(v.Rows, row)
+		n := r.Tools
+		if r.Group == "" {
+			n = max(0, counts[r.Key])
 		}
-		all += r.Tools
-		if r.On {
-			on += r.Tools
+		if r.Off == "" {
+			all += n
+			if r.On && !row.Shut {
+				on += n
+			}
 		}
 	}
 	v.Count, v.Word = scopeLabel(on, all)
-	if len(rows) == 0 {
-		v.None = "This model takes no tools. Choose another to use some."
-	} else if all == 0 {
-		v.None = "None of these can be used now."
+	if why, one := oneReason(rows); one {
+		v.None, v.Rows = why, nil
 	}
 	return v
+}
+
+// oneReason says why nothing can be on, when that is the same for all rows.
+func oneReason(rows []commands.ScopeRow) (string, bool) {
+	if len(rows) == 0 {
+		return "There are no tools for this model.", true
+	}
+	for _, r := range rows {
+		if r.Off == "" || r.Off != rows[0].Off {
+			return "", false
+		}
+	}
+	return rows[0].Off + ".", true
 }
 
 // scopeLabel is the button's count and the word after it.

@@ -91,11 +91,16 @@ func (s *scopes) ScopeRows(_ context.Context, user, model string, scope map[stri
 	if model == "" {
 		return nil, nil
 	}
+	if model == "gone" {
+		return nil, events.ErrNotFound
+	}
 	on := func(key string) bool { off, ok := scope[key]; return !ok || off }
 	return []commands.ScopeRow{
-		{Key: "fetch", Label: "Fetch " + hostile, Icon: "globe", Group: "Built in", On: on("fetch"), Tools: 1},
-		{Key: "web_search", Label: "Search", Group: "Built in", On: on("web_search"), Tools: 1, Off: "switched off here"},
-		{Key: "mcp:lab", Label: "Lab", Group: "Servers", On: on("mcp:lab"), Tools: 5},
+		{Key: "fetch", Label: "Fetch " + hostile, Icon: "globe", On: on("fetch"), Tools: 1},
+		{Key: "web_search", Label: "Search", On: on("web_search"), Tools: 1, Off: "switched off here"},
+		{Key: "mcp", Label: "Servers", On: on("mcp"), Tools: 7},
+		{Key: "mcp:lab", Label: "Lab", Group: "mcp", On: on("mcp:lab"), Tools: 5},
+		{Key: "mcp:attic", Label: "Attic", Group: "mcp", On: on("mcp:attic"), Tools: 2},
 	}, nil
 }
 
@@ -112,7 +117,7 @@ func TestScope(t *testing.T) {
 	h.ok(h.WithChat(t.Context(), made.Chat, func(c *transcript.Chat) error { model = c.Model; return nil }))
 	h.append(made.Chat, events.ChatScopeChanged{Scope: map[string]bool{"mcp:lab": false}}, events.ChatAllowAdded{Pattern: hostile, Consent: "k"})
 	for _, path := range []string{"/chat/" + made.Chat, "/chat/" + made.Chat + "/scope"} {
-		d := ann.get(path).is(200).says("#scope button[data-menu]", "1 of 6 tools").says(".scope-allow code", hostile).says("#scope-menu", "switched off here")
+		d := ann.get(path).is(200).says("#scope button[data-menu]", "3 of 8 tools").says(".scope-allow code", hostile).says("#scope-menu", "switched off here")
 		d.node("[data-scope=fetch][checked]")
 		d.node("[data-scope=web_search][disabled]")
 		d.lacks("[data-scope=web_search][data-off]").lacks("[data-scope=web_search][checked]")
@@ -128,18 +133,27 @@ func TestScope(t *testing.T) {
 		}
 	}
 	bob.get("/chat/" + made.Chat + "/scope").is(404)
-	ann.get("/").is(200).says("#scope button[data-menu]", "6 tools").lacks(".scope-allow").lacks("#scope[data-src]")
-	ann.get("/scope?model="+model+"&off=fetch&off=mcp:lab").is(200).says("#scope button[data-menu]", "0 of 6 tools").node("[data-scope=fetch][data-off]")
+	ann.get("/").is(200).says("#scope button[data-menu]", "8 tools").lacks(".scope-allow").lacks("#scope[data-src]")
+	ann.get("/scope?model="+model+"&off=fetch&off=mcp:lab").is(200).says("#scope button[data-menu]", "2 of 8 tools").node("[data-scope=fetch][data-off]")
 	if want := []any{ann.User, model, map[string]bool{"fetch": false, "mcp:lab": false}}; !reflect.DeepEqual(tools.asked, want) {
 		t.Errorf("asked with %v, want %v", tools.asked, want)
 	}
-	ann.get("/scope?model=").is(200).says("#scope button[data-menu]", "No tools").says("#scope-menu", "takes no tools")
+	d := ann.get("/scope?model="+model+"&off=mcp").is(200).says("#scope button[data-menu]", "1 of 8 tools")
+	d.node("[data-scope=mcp:lab][disabled]")
+	d.node("[data-scope=mcp][data-off]")
+	d.lacks("[data-scope=mcp:lab][data-off]").lacks("[data-scope=mcp:lab][checked]")
+	for _, none := range []string{"", "gone"} {
+		ann.get("/scope?model="+none).is(200).says("#scope button[data-menu]", "No tools").says("#scope-menu", "no tools for this model").lacks("[data-scope]")
+	}
 }
 
-// TestNoScopeMenu: without tools there is none.
+// TestNoScopeMenu: without tools, or without a model, there is none.
 func TestNoScopeMenu(t *testing.T) {
 	h := newHouse(t)
 	ann := h.human("ann")
+	h.pages.Tools = &scopes{}
+	ann.get("/").is(200).lacks("#scope")
+	h.pages.Tools = nil
 	h.connect(ann.Caller, "Shop", "")
 	ann.get("/").is(200).lacks("#scope")
 }

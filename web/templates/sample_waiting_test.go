@@ -3,17 +3,16 @@ package templates_test
 import "lembas/web/templates"
 
 func sampleScope(chat string) *templates.Scope {
-	s := &templates.Scope{Chat: chat, Count: "11 of 14", Word: "tools", Groups: []templates.ScopeGroup{
-		{Label: "Built in", Rows: []templates.ScopeRow{
-			{Key: "web_search", Label: "Search the web", Icon: "search", On: true, Tools: 1},
-			{Key: "fetch", Label: "Fetch pages", Icon: "globe", Tools: 1},
-			{Key: "ask_user", Label: "Ask you", Icon: "question", On: true, Tools: 1},
-		}},
-		{Label: "Custom tools", Rows: []templates.ScopeRow{{Key: "custom:weather", Label: "Weather at the mill", Icon: "tool", On: true, Tools: 1}}},
-		{Label: "Servers", Rows: []templates.ScopeRow{
-			{Key: "mcp:lab", Label: "Laboratory", Icon: "server", On: true, Tools: 8},
-			{Key: "mcp:attic", Label: "Attic", Icon: "server", On: true, Tools: 2, Off: "Its tools changed; an administrator looks at them first."},
-		}},
+	s := &templates.Scope{Chat: chat, Count: "11 of 14", Word: "tools", Rows: []templates.ScopeRow{
+		{Key: "web_search", Label: "Search the web", Icon: "search", On: true, Tools: 1},
+		{Key: "fetch", Label: "Fetch pages", Icon: "globe", Tools: 1},
+		{Key: "ask_user", Label: "Ask you", Icon: "question", Tools: 1, On: true, Off: "You do not have this permission"},
+		{Key: "custom", Label: "Custom tools", Icon: "tool", Tools: 2},
+		{Key: "custom:weather", Label: "Weather at the mill", Icon: "tool", Tools: 1, On: true, Under: true, Shut: true},
+		{Key: "custom:tide", Label: "Tide", Icon: "tool", Tools: 1, Under: true, Shut: true},
+		{Key: "mcp", Label: "Servers", Icon: "server", On: true, Tools: 9},
+		{Key: "mcp:lab", Label: "Laboratory", Icon: "server", On: true, Tools: 8, Under: true},
+		{Key: "mcp:attic", Label: "Attic", Icon: "server", Tools: 1, Under: true},
 	}}
 	if chat != "" {
 		s.Allow = []string{"git status", "fetch", "logrotate -d /etc/logrotate.d/nginx"}

@@ -6,15 +6,9 @@ type Scope struct {
 	Count string // of the button: "5 of 7"
 	Word  string // after the count: "tools"
 	// None is why there are no tools, or "".
-	None   string
-	Groups []ScopeGroup
-	Allow  []string // the patterns that are always allowed, untrusted
-}
-
-// ScopeGroup is the rows under one heading.
-type ScopeGroup struct {
-	Label string
+	None  string
 	Rows  []ScopeRow
+	Allow []string // the patterns that are always allowed, untrusted
 }
 
 // ScopeRow is one switch.
@@ -25,4 +19,6 @@ type ScopeRow struct {
 	On    bool
 	Tools int    // how many tools it brings
 	Off   string // why it cannot be on, or ""
+	Under bool   // it is one of the family above
+	Shut  bool   // its family is switched off
 }

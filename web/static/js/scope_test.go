@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -14,9 +14,10 @@ import (
 )
 
 func sampleScope() *templates.Scope {
-	return &templates.Scope{Chat: "c1", Count: "4 of 6", Word: "tools", Allow: []string{"git status", "a b"}, Groups: []templates.ScopeGroup{
-		{Label: "Built in", Rows: []templates.ScopeRow{{Key: "fetch", Label: "Fetch pages", Icon: "globe", On: true, Tools: 1}, {Key: "web_search", Label: "Search the web", Icon: "search", Tools: 2}}},
-		{Label: "Servers", Rows: []templates.ScopeRow{{Key: "mcp:lab", Label: "Lab", On: true, Tools: 3}, {Key: "mcp:attic", Label: "Attic", Tools: 4, Off: "An administrator switched it off."}}},
+	return &templates.Scope{Chat: "c1", Count: "4 of 6", Word: "tools", Allow: []string{"git status", "a b"}, Rows: []templates.ScopeRow{
+		{Key: "fetch", Label: "Fetch pages", Icon: "globe", On: true, Tools: 1}, {Key: "web_search", Label: "Search the web", Icon: "search", Tools: 2},
+		{Key: "mcp", Label: "Servers", On: true, Tools: 3}, {Key: "mcp:lab", Label: "Lab", On: true, Tools: 3, Under: true},
+		{Key: "custom", Label: "Custom tools", Tools: 4, Off: "Switched off on this instance"},
 	}}
 }
 
@@ -39,7 +40,7 @@ func TestScopeMenu(t *testing.T) {
 	p.until(`document.activeElement.dataset.scope === 'fetch'`)
 	p.press("\r")                                                     // Enter switches; it does not send a message
 	p.do(chromedp.SendKeys(chromedp.CSS(`[data-scope="fetch"]`), "")) // settle
-	want := []string{`{"scope":{"fetch":false,"web_search":false,"mcp:attic":false}}`, `{"scope":{"fetch":false,"mcp:attic":false}}`}
+	want := []string{`{"scope":{"fetch":false,"web_search":false,"custom":false}}`, `{"scope":{"fetch":false,"custom":false}}`}
 	p.click(`[data-scope="web_search"]`)
 	for i, body := range want {
 		if c := h.called(t, "PATCH /api/v1/chats/c1", i); c.Body != body {
@@ -50,8 +51,8 @@ func TestScopeMenu(t *testing.T) {
 	// Another tab allowed all again: the switches follow, the menu stays open.
 	h.set2(func() {
 		h.scope.Count = "6"
-		for i := range h.scope.Groups[0].Rows {
-			h.scope.Groups[0].Rows[i].On = true
+		for i := range h.scope.Rows {
+			h.scope.Rows[i].On = true
 		}
 	})
 	l.send(t, frame(11, "c1", op{"op": "attr", "target": "scope", "name": "data-at", "value": 11}))
@@ -84,7 +85,7 @@ func TestScopeOnItsWay(t *testing.T) {
 	p.equal(fmt.Sprintf(scopeSwitch, "fetch")+`.checked`, false)
 	close(hold)
 	p.click(`[data-scope="web_search"]`)
-	if c := h.called(t, "PATCH /api/v1/chats/c1", 1); c.Body != `{"scope":{"fetch":false,"mcp:attic":false}}` {
+	if c := h.called(t, "PATCH /api/v1/chats/c1", 1); c.Body != `{"scope":{"fetch":false,"custom":false}}` {
 		t.Errorf("then it sends %s", c.Body)
 	}
 }
@@ -109,7 +110,8 @@ func TestScopeOfNewChat(t *testing.T) {
 	h := newHouse(t)
 	h.scope = sampleScope()
 	h.scope.Chat, h.scope.Allow = "", nil
-	h.scope.Groups[0].Rows[1].On, h.scope.Groups[1].Rows = true, h.scope.Groups[1].Rows[:1]
+	h.scope.Rows = h.scope.Rows[:4]
+	h.scope.Rows[1].On = true
 	var asked []url.Values
 	h.answer("GET /scope", func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
@@ -119,13 +121,9 @@ func TestScopeOfNewChat(t *testing.T) {
 		if v.Count = "5 of 6"; r.URL.Query().Get("model") == "m2" {
 			v = templates.Scope{Count: "No", Word: "tools", None: "This model takes no tools."}
 		}
-		v.Groups = append([]templates.ScopeGroup(nil), v.Groups...)
-		for i := range v.Groups {
-			v.Groups[i].Rows = append([]templates.ScopeRow(nil), v.Groups[i].Rows...)
-			for j := range v.Groups[i].Rows {
-				row := &v.Groups[i].Rows[j]
-				row.On = !strings.Contains(r.URL.RawQuery, "off="+row.Key)
-			}
+		v.Rows = slices.Clone(v.Rows)
+		for i := range v.Rows {
+			v.Rows[i].On = !slices.Contains(r.URL.Query()["off"], v.Rows[i].Key)
 		}
 		fmt.Fprint(w, h.fragment("scope", v))
 	})
