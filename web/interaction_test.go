@@ -108,6 +108,9 @@ func TestAnswer(t *testing.T) {
 	again := s.do(ann, "POST", answersPath(chat, "k1"), allowBoth)
 	var stands cardAnswer
 	again.json(t, &stands)
+	if stands.At != got.At {
+		t.Errorf("answered at %s, but at %s for who comes later", got.At, stands.At)
+	}
 	if again.status != 409 || again.header.Get("Content-Type") != "application/problem+json" || stands.State != "answered" ||
 		len(stands.Answers) != 2 || stands.By != ann.id || !strings.HasPrefix(stands.Detail, "This card was answered") {
 		t.Errorf("%d %s", again.status, again.body)

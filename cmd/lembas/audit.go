@@ -173,11 +173,8 @@ func (w *auditWriter) row(r *projections.AuditRow) error {
 	if w.json != nil {
 		return w.json.Encode(r)
 	}
-	verdict := r.Verdict
-	if r.Edited {
-		verdict = strings.TrimSpace(verdict + " edited")
-	}
-	columns := []string{r.Time.UTC().Format(time.RFC3339), r.Type, w.who(r.Actor), r.Chat, r.Tool, verdict, r.Status, r.Mode,
+	tool, verdict := onCard(r)
+	columns := []string{r.Time.UTC().Format(time.RFC3339), r.Type, w.who(r.Actor), r.Chat, tool, verdict, r.Status, r.Mode,
 		strings.TrimSpace(r.Subject + " " + r.Detail + " " + r.Pattern)}
 	for i, c := range columns {
 		if columns[i] = printable(c); columns[i] == "" {
@@ -186,6 +183,27 @@ func (w *auditWriter) row(r *projections.AuditRow) error {
 	}
 	_, err := fmt.Fprintln(w.table, strings.Join(columns, "\t"))
 	return err
+}
+
+// onCard gives the tools and verdicts of a row, of several items in their order.
+func onCard(r *projections.AuditRow) (tools, verdicts string) {
+	said := func(verdict string, edited bool) string {
+		if edited {
+			return strings.TrimSpace(verdict + " edited")
+		}
+		return verdict
+	}
+	if len(r.Items) == 0 {
+		return r.Tool, said(r.Verdict, r.Edited)
+	}
+	var names, words []string
+	for _, x := range r.Items {
+		names = append(names, x.Tool)
+		if x.Verdict != "" {
+			words = append(words, said(x.Verdict, x.Edited))
+		}
+	}
+	return strings.Join(names, ", "), strings.Join(words, ", ")
 }
 
 // who is a person's address, or else what acted.

@@ -117,6 +117,9 @@ func (a *API) AnswerInteraction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if !res.Time.IsZero() {
+		card.Ended = res.Time // as the log has it, and as who comes later is told
+	}
 	return request.JSON(w, http.StatusOK, answeredCard{Consent: card.Consent, State: card.State, Answers: words(&card), By: card.By, At: card.Ended, accepted: accepted{res.Last}})
 }
 
