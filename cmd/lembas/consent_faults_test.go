@@ -1,0 +1,477 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lembas/commands"
+	"lembas/events"
+	"lembas/projections/transcript"
+)
+
+// answerAs gives a person's word to an open directory whose server is down.
+func answerAs(t testing.TB, a *app, chat string, card events.ConsentRequested, verdict string) {
+	t.Helper()
+	var owner string
+	must(t, a.service.WithChat(t.Context(), chat, func(c *transcript.Chat) error {
+		owner = c.Owner
+		return nil
+	}))
+	var all []commands.Answer
+	for _, item := range card.Items {
+		all = append(all, commands.Answer{Key: item.Key, Verdict: verdict})
+	}
+	_, _, err := a.service.AnswerConsent(t.Context(), commands.Caller{User: owner}, chat, card.Consent, all)
+	must(t, err)
+}
+
+// types counts a chat's events in the log.
+func (d *desk) types(chat string) map[string]int {
+	d.t.Helper()
+	out := map[string]int{}
+	for _, e := range d.s.stored(chat) {
+		out[e.Type]++
+	}
+	return out
+}
+
+// TestAKillWhileACardWaits: it comes back with the same id and text, as often as
+// the server dies; mode, scope and allow list are as they were; nothing is
+// allowed by that (F04).
+func TestAKillWhileACardWaits(t *testing.T) {
+	d := newDesk(t)
+	chat, reply := d.begin(plan{Note: "kept", Rounds: [][]planned{{calling("press", "first")}, {calling("shoot", "second"), calling("look", "third")}}})
+	one := d.ann.card(chat, 1)
+	d.ann.want(200, "POST", cardPath(chat, one), verdicts(one, "always"))
+	card := d.ann.card(chat, 2)
+	d.ann.want(200, "PATCH", "/api/v1/chats/"+chat, map[string]any{"scope": map[string]bool{"fetch": false}})
+	before, listed := d.ann.want(200, "GET", "/api/v1/chats/"+chat, nil), d.ann.do("GET", "/api/v1/interactions", nil)
+	if pending, _ := before["pending"].([]any); len(pending) != 1 || !strings.Contains(string(listed.body), card.Consent) {
+		t.Fatalf("it waits: %v, %s", before["pending"], listed.body)
+	}
+	for range 4 { // more than a reply may be taken up without getting on
+		d.restart()
+		after := d.ann.want(200, "GET", "/api/v1/chats/"+chat, nil)
+		if !reflect.DeepEqual(before, after) {
+			t.Errorf("before the kill\n%v\nafter it\n%v", before, after)
+		}
+		if again := d.ann.do("GET", "/api/v1/interactions", nil); string(again.body) != string(listed.body) {
+			t.Errorf("listed before\n%s\nafter\n%s", listed.body, again.body)
+		}
+	}
+	if d.tool.count("second")+d.tool.count("third") != 0 {
+		t.Error("it ran")
+	}
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+	if status := d.ann.awaitEnd(chat, reply); status != events.Complete || d.tool.count("second") != 1 || d.tool.count("third") != 1 {
+		t.Errorf("ended %s, ran %v", status, d.tool.ran())
+	}
+	if seen := d.types(chat); seen["consent.requested"] != 2 || seen["consent.answered"] != 2 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// TestAnAnswerThatAKillCutOff: the server dies while Allow is on its way. Either
+// the answer is in the log, or the card waits as before and nothing ran (F05).
+func TestAnAnswerThatAKillCutOff(t *testing.T) {
+	d := newDesk(t)
+	lost := 0
+	for i := range times(t, 6) {
+		note := fmt.Sprintf("cut-off-%d", i)
+		chat, reply := d.begin(once(note, calling("press", note)))
+		card := d.ann.card(chat, 1)
+		atOnce(func() { _, _ = d.ann.try("POST", cardPath(chat, card), verdicts(card, "allow")) }, d.s.kill)
+		durable, ran := false, d.tool.count(note)
+		for _, e := range d.s.stored(chat) { // the log as the dead process left it
+			durable = durable || e.Type == "consent.answered"
+		}
+		d.ann.http.CloseIdleConnections()
+		d.s.start()
+		if !durable {
+			lost++
+			pending, _ := d.ann.want(200, "GET", "/api/v1/chats/"+chat, nil)["pending"].([]any)
+			if len(pending) != 1 || pending[0].(map[string]any)["consent"] != card.Consent || ran+d.tool.count(note) != 0 {
+				t.Errorf("%s: not durable; %v waits, ran %d times", note, pending, d.tool.count(note))
+			}
+			d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+		}
+		if status := d.ann.awaitEnd(chat, reply); status != events.Complete || d.tool.count(note) > 1 {
+			t.Errorf("%s ended %s, ran %d times", note, status, d.tool.count(note))
+		}
+	}
+	t.Logf("%d answers were lost", lost)
+}
+
+// TestAnApprovalThatDidNotBeginBeforeAKill: within the resume window the call
+// runs once under it. Later a new card asks, and says why; with a window of 0
+// it always does (F06).
+func TestAnApprovalThatDidNotBeginBeforeAKill(t *testing.T) {
+	for _, window := range []int{600, 0} {
+		t.Run(fmt.Sprint("window ", window), func(t *testing.T) {
+			d := newDesk(t)
+			d.ann.want(200, "PATCH", "/api/v1/settings", map[string]any{"resume_window": window})
+			chat, reply := d.begin(once("late", calling("press", "late")))
+			card := d.ann.card(chat, 1)
+			d.between(func(a *app) {
+				answerAs(t, a, chat, card, "allow")
+				if d.tool.count("late") != 0 {
+					t.Error("it ran before the restart")
+				}
+			})
+			under := card.Consent
+			if window == 0 {
+				again := d.ann.card(chat, 2)
+				item := again.Items[0]
+				if again.Caused != card.Consent || again.Consent == card.Consent || len(again.Items) != 1 ||
+					!strings.Contains(item.Reason, "approved before a restart") || !strings.Contains(item.Reason, "not started") ||
+					string(item.Arguments) != string(card.Items[0].Arguments) || d.tool.count("late") != 0 {
+					t.Fatalf("%+v, ran %d times", again, d.tool.count("late"))
+				}
+				d.ann.want(200, "POST", cardPath(chat, again), verdicts(again, "allow"))
+				under = again.Consent
+			}
+			if status := d.ann.awaitEnd(chat, reply); status != events.Complete || d.tool.count("late") != 1 {
+				t.Errorf("ended %s, ran %d times", status, d.tool.count("late"))
+			}
+			for _, e := range d.s.stored(chat) {
+				if e.Type == "tool.started" && payload[events.ToolStarted](t, e.AppendJSON(nil)).Consent != under {
+					t.Errorf("it began under %s, want %s", e.Data, under)
+				}
+			}
+		})
+	}
+}
+
+// TestAnApprovalAfterTheRestart: what was approved in this life of the server
+// was not approved before a restart, however short the window is (F06).
+func TestAnApprovalAfterTheRestart(t *testing.T) {
+	d := newDesk(t)
+	d.ann.want(200, "PATCH", "/api/v1/settings", map[string]any{"resume_window": 0})
+	chat, reply := d.begin(once("fresh", calling("press", "fresh")))
+	card := d.ann.card(chat, 1)
+	d.restart()
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+	if again := d.ann.cardOrEnd(chat, reply, 2); again != nil {
+		t.Fatalf("it asks again: %+v", again.Items[0].Reason)
+	}
+	if d.tool.count("fresh") != 1 {
+		t.Errorf("it ran %d times", d.tool.count("fresh"))
+	}
+}
+
+// TestAKillWhileACallRuns: its outcome is unknown. It is not run again; reader
+// and model are told (F07).
+func TestAKillWhileACallRuns(t *testing.T) {
+	d := newDesk(t)
+	begun, left := make(chan struct{}), make(chan struct{})
+	d.tool.does(hangs(begun, left))
+	chat, reply := d.begin(once("cut", calling("press", "cut")))
+	card := d.ann.card(chat, 1)
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+	<-begun
+	d.restart()
+	<-left
+	if status := d.ann.awaitEnd(chat, reply); status != events.Complete || d.tool.count("cut") != 1 {
+		t.Errorf("ended %s, ran %d times", status, d.tool.count("cut"))
+	}
+	told, shown := d.told("cut")[callID(0, 0)], d.ann.transcript(chat).tools()[callID(0, 0)]
+	if shown["status"] != "interrupted" || !strings.Contains(told, "not known") || !strings.Contains(told, "not run again") {
+		t.Errorf("the reader sees %v, the model %q", shown, told)
+	}
+	if page := d.ann.do("GET", "/chat/"+chat, nil, "Accept", "text/html"); page.status != 200 || !strings.Contains(string(page.body), "outcome unknown") {
+		t.Errorf("the page (%d) does not say that the outcome is unknown", page.status)
+	}
+}
+
+// TestAKillBeforeTheModelIsTold: the outcome that is in the log is used, and the
+// call does not run again (F08).
+func TestAKillBeforeTheModelIsTold(t *testing.T) {
+	d := newDesk(t)
+	asking := make(chan struct{})
+	var first sync.Once
+	d.ask = func(_ http.ResponseWriter, r *http.Request, _ plan, behind int) (done bool) {
+		if behind == 1 {
+			first.Do(func() {
+				close(asking)
+				<-r.Context().Done()
+				done = true
+			})
+		}
+		return done
+	}
+	chat, reply := d.begin(once("known", calling("press", "known")))
+	card := d.ann.card(chat, 1)
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+	<-asking
+	d.restart()
+	if status := d.ann.awaitEnd(chat, reply); status != events.Complete || d.tool.count("known") != 1 {
+		t.Errorf("ended %s, ran %d times", status, d.tool.count("known"))
+	}
+	seen := d.types(chat)
+	if told := d.told("known")[callID(0, 0)]; !strings.Contains(told, "did known") || seen["tool.started"] != 1 || seen["tool.interrupted"] != 0 || seen["reply.resumed"] != 1 {
+		t.Errorf("the model was told %q; %v", told, seen)
+	}
+}
+
+// TestChangesWhileCallsAreQueued: what was asked is not approved by a setting, an
+// "always" or a scope that changes meanwhile; the next round sees it, and the log
+// says who changed it (F44).
+func TestChangesWhileCallsAreQueued(t *testing.T) {
+	d := newDesk(t)
+	chat, reply := d.begin(plan{Note: "queued", Rounds: [][]planned{
+		{calling("press", "yes"), calling("press", "no"), calling("shoot", "never")},
+		{calling("press", "later"), calling("shoot", "then")},
+		{calling("look", "off")}}})
+	card := d.ann.card(chat, 1)
+	d.ann.want(200, "PATCH", "/api/v1/settings", map[string]any{"tools.ask": []string{"execute"}})
+	d.ann.want(200, "PATCH", "/api/v1/chats/"+chat, map[string]any{"allow": []string{}, "scope": map[string]bool{"ask_user": false}})
+	pending, _ := d.ann.want(200, "GET", "/api/v1/chats/"+chat, nil)["pending"].([]any)
+	if len(pending) != 1 || d.tool.total() != 0 {
+		t.Fatalf("%v waits, ran %v", pending, d.tool.ran())
+	}
+	d.ann.want(200, "PATCH", "/api/v1/settings", map[string]any{"tools.ask": nil})
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "always", "deny", "deny"))
+	next := d.ann.card(chat, 2) // press is remembered, so it asks for shoot only
+	if len(next.Items) != 1 || next.Items[0].Name != "shoot" || d.tool.count("yes") != 1 || d.tool.count("no")+d.tool.count("never") != 0 {
+		t.Fatalf("%+v, ran %v", next.Items, d.tool.ran())
+	}
+	// The list is cleared and the tool taken away while the call is allowed and waits.
+	d.ann.want(200, "PATCH", "/api/v1/chats/"+chat, map[string]any{"allow": []string{}, "scope": map[string]bool{"custom:look": false}})
+	d.ann.want(200, "POST", cardPath(chat, next), verdicts(next, "allow"))
+	if status := d.ann.awaitEnd(chat, reply); status != events.Complete {
+		t.Errorf("ended %s", status)
+	}
+	if want := map[string]int{"yes": 1, "later": 1, "then": 1}; !maps.Equal(d.tool.ran(), want) {
+		t.Errorf("ran %v, want %v", d.tool.ran(), want)
+	}
+	if told := d.told("queued")[callID(2, 0)]; !strings.Contains(told, `no tool "look"`) {
+		t.Errorf("of a tool that was taken away the model was told %q", told)
+	}
+	var who []string
+	for _, e := range d.s.stored(chat) {
+		if e.Type == "chat.scope_changed" || e.Type == "chat.allow_added" || e.Type == "chat.allow_cleared" {
+			who = append(who, e.Type)
+			if e.Actor.Kind != events.Person || e.Actor.ID == "" || e.Time.IsZero() {
+				t.Errorf("%s by %+v at %v", e.Type, e.Actor, e.Time)
+			}
+		}
+	}
+	if want := []string{"chat.scope_changed", "chat.allow_added", "chat.scope_changed", "chat.allow_cleared"}; !slices.Equal(who, want) {
+		t.Errorf("the log has %q, want %q", who, want)
+	}
+}
+
+// TestAToolTakenAwayBetweenAllowAndItsTurn: four calls run, the fifth waits for
+// a place; what is switched off meanwhile is not run (F44).
+func TestAToolTakenAwayBetweenAllowAndItsTurn(t *testing.T) {
+	d := newDesk(t)
+	going, release := make(chan struct{}, 8), make(chan struct{})
+	d.tool.does(func(_ http.ResponseWriter, r *http.Request, _ string) bool {
+		going <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		return false
+	})
+	var calls []planned
+	for i := range 6 {
+		calls = append(calls, calling("press", fmt.Sprint("n", i)))
+	}
+	chat, reply := d.begin(once("places", calls...))
+	card := d.ann.card(chat, 1)
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+	for range 4 {
+		<-going
+	}
+	d.ann.want(200, "PATCH", "/api/v1/chats/"+chat, map[string]any{"scope": map[string]bool{"custom": false}})
+	close(release)
+	if status := d.ann.awaitEnd(chat, reply); status != events.Complete {
+		t.Errorf("ended %s", status)
+	}
+	// Whether the two that waited ran is the chat's scope's word, at the round's
+	// end at the latest; none ran twice.
+	for nonce, n := range d.tool.ran() {
+		if n != 1 {
+			t.Errorf("%s ran %d times", nonce, n)
+		}
+	}
+	var offered deskRequest
+	must(t, json.Unmarshal(d.e.body(d.e.count()), &offered))
+	for _, tool := range offered.Tools {
+		if strings.Contains(string(tool), `"press"`) {
+			t.Errorf("the next round was offered %s", tool)
+		}
+	}
+}
+
+// TestWhatEndsAChatWithACardOrACall: a chat is deleted, its connection or model
+// switched off or removed, its person disabled, while a card waits and while a
+// call hangs. The card is withdrawn or the call stopped, with the reason; the
+// reply ends; nothing runs any more (F45).
+func TestWhatEndsAChatWithACardOrACall(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		end    func(d *desk, root *client, chat string)
+	}{
+		"the chat is deleted": {"deleted", func(d *desk, _ *client, chat string) {
+			d.ann.want(204, "DELETE", "/api/v1/chats/"+chat, nil)
+		}},
+		"the connection is disabled": {"disabled", func(d *desk, root *client, _ string) {
+			root.want(200, "PATCH", "/api/v1/connections/"+root.firstID("connections"), map[string]any{"enabled": false})
+		}},
+		"the connection is removed": {"disabled", func(d *desk, root *client, _ string) {
+			root.want(204, "DELETE", "/api/v1/connections/"+root.firstID("connections"), nil)
+		}},
+		"the model is disabled": {"disabled", func(d *desk, root *client, _ string) {
+			root.want(200, "PATCH", "/api/v1/models/"+root.firstID("models"), map[string]any{"enabled": false})
+		}},
+		"the person is disabled": {"disabled", func(d *desk, root *client, _ string) {
+			root.want(200, "PATCH", "/api/v1/users/"+text(d.ann.want(200, "GET", "/api/v1/me", nil)["id"]), map[string]any{"disabled": true})
+		}},
+		"the tool is removed": {"", func(d *desk, root *client, _ string) {
+			root.want(204, "DELETE", "/api/v1/tools/"+d.ids["press"], nil)
+		}},
+	} {
+		for _, hang := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, hangs %t", name, hang), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t)
+				root := d.ann
+				d.ann = d.s.person("bob@example.test", false)
+				d.endsWith(t, root, tc.reason, hang, tc.end)
+			})
+		}
+	}
+}
+
+// endsWith lets something end a chat that waits, or whose call hangs.
+func (d *desk) endsWith(t *testing.T, root *client, reason string, hang bool, end func(d *desk, root *client, chat string)) {
+	begun, left := make(chan struct{}), make(chan struct{})
+	d.tool.does(hangs(begun, left))
+	chat, reply := d.begin(once("ended", calling("press", "ended")))
+	card := d.ann.card(chat, 1)
+	if hang {
+		d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+		<-begun
+	}
+	begin := time.Now()
+	end(d, root, chat)
+	if reason == "" { // the reply does not depend on it
+		d.without(t, chat, reply, card, hang, left)
+		return
+	}
+	d.logHas(chat, "reply.finished")
+	t.Logf("ended after %v", time.Since(begin))
+	if hang {
+		<-left
+	}
+	if a := d.ann.do("POST", cardPath(chat, card), verdicts(card, "allow")); a.status == 200 {
+		t.Errorf("the card can still be answered: %s", a.body)
+	}
+	var withdrawn, stopped, over bool
+	for _, e := range d.s.stored(chat) {
+		switch e.Type {
+		case "consent.withdrawn":
+			withdrawn = payload[events.ConsentWithdrawn](t, e.AppendJSON(nil)).Reason == reason
+		case "tool.finished":
+			stopped = payload[events.ToolFinished](t, e.AppendJSON(nil)).Status == events.ToolStopped
+		case "reply.finished":
+			p := payload[events.ReplyFinished](t, e.AppendJSON(nil))
+			over = p.Status == events.Stopped && (p.Reason == reason || hang && reason == "deleted" && p.Reason == "stopped")
+		}
+	}
+	ran := 0
+	if hang {
+		ran = 1
+	}
+	if withdrawn == hang || !stopped || !over || d.tool.count("ended") != ran {
+		t.Errorf("withdrawn %t, stopped %t, over %t, ran %d times", withdrawn, stopped, over, d.tool.count("ended"))
+	}
+}
+
+// without goes on with a chat whose tool was removed: what waits is refused when
+// it is allowed, what runs goes on until it is stopped.
+func (d *desk) without(t *testing.T, chat, reply string, card events.ConsentRequested, hang bool, left chan struct{}) {
+	if hang {
+		d.ann.want(202, "POST", "/api/v1/chats/"+chat+"/stop", nil)
+		<-left
+		return
+	}
+	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
+	if status := d.ann.awaitEnd(chat, reply); status != events.Complete || d.tool.total() != 0 {
+		t.Errorf("ended %s, ran %v", status, d.tool.ran())
+	}
+	if got := d.ann.transcript(chat).tools()[callID(0, 0)]; got["status"] != events.ToolRefused || !strings.Contains(text(got["output"]), "switched off") {
+		t.Errorf("%v", got)
+	}
+}
+
+// logHas waits until the log has an event of a chat that its person can perhaps
+// no longer see.
+func (d *desk) logHas(chat, typ string) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := lembas(ctx, "follow", chat, "--data", d.s.dir)
+	out, err := c.StdoutPipe()
+	must(d.t, err)
+	must(d.t, c.Start())
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
+	for found := false; !found; {
+		if !lines.Scan() {
+			d.t.Fatalf("waiting for %s: %v", typ, lines.Err())
+		}
+		var e events.Envelope
+		must(d.t, json.Unmarshal(lines.Bytes(), &e))
+		found = e.Type == typ
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait()
+}
+
+// firstID is the id of the first of a list.
+func (c *client) firstID(list string) string {
+	c.t.Helper()
+	items, _ := c.want(200, "GET", "/api/v1/"+list, nil)["items"].([]any)
+	if len(items) == 0 {
+		c.t.Fatalf("no %s", list)
+	}
+	return text(items[0].(map[string]any)["id"])
+}
+
+// cardOrEnd waits for a card with a number, or for the end of a reply: then it
+// gives nil.
+func (c *client) cardOrEnd(chat, reply string, number int) (card *events.ConsentRequested) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	seen, ended := 0, false
+	err := c.follow(ctx, chat, "0", func(e event) bool {
+		switch e.typ {
+		case "consent.requested":
+			if seen++; seen == number {
+				p := payload[events.ConsentRequested](c.t, e.data)
+				card = &p
+			}
+		case "reply.finished":
+			ended = payload[events.ReplyFinished](c.t, e.data).Reply == reply
+		}
+		return card == nil && !ended
+	})
+	if card == nil && !ended {
+		c.t.Fatalf("waiting for card %d of %s: %v", number, chat, err)
+	}
+	return card
+}
