@@ -24,6 +24,7 @@ import (
 
 	"lembas/commands"
 	"lembas/events"
+	"lembas/events/blob"
 	"lembas/events/store"
 	"lembas/events/vault"
 	"lembas/projections"
@@ -138,7 +139,7 @@ func newServer(t *testing.T, options ...option) *server {
 		t.Fatal(err)
 	}
 	lists := lists{s}
-	c := Config{Service: s.service, Log: slog.New(slog.DiscardHandler), Sidebar: lists, Accounts: lists, Waiting: lists, Audit: lists,
+	c := Config{Service: s.service, Log: slog.New(slog.DiscardHandler), Sidebar: lists, Accounts: lists, Waiting: lists, Audit: lists, Blobs: blob.New(s.log),
 		Markdown: markdown.New(markdown.Options{}), Pages: pages{s}, Streams: Streams{Chat: s.chatStream, Person: s.personStream, Page: s.personStream},
 		Static: http.NotFoundHandler(), Fixed: http.NotFoundHandler(), Metrics: prometheus.NewRegistry(),
 		Try: func(ctx context.Context, st events.CustomState, secrets map[string]string, args json.RawMessage) (commands.Tried, error) {

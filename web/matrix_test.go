@@ -79,6 +79,7 @@ var matrix = []struct{ route, path, body, want string }{
 	{"GET /api/v1/interactions", "", "", "401 200 200 200 200"},
 	{"GET /api/v1/audit", "", "", "401 200 200 200 200"},
 	{"GET /api/v1/search", "/api/v1/search?q=x", "", "401 200 200 200 200"},
+	{"GET /api/v1/blobs/{digest}", "/api/v1/blobs/$digest?chat=$chat", "", "401 404 200 404 200"},
 	{"POST /api/v1/render", "", `{"markdown":"x"}`, "401 200 200 200 403"},
 	{"GET /api/v1/folders", "", "", "401 200 200 200 200"},
 	{"POST /api/v1/folders", "", `{"name":"x"}`, "401 201 201 201 403"},
@@ -145,7 +146,7 @@ func newWorld(t *testing.T) *world {
 	w.do(w.root, "POST", "/api/v1/mcp", `{"slug":"files","name":"Files","url":"http://mcp.test/"}`).json(t, &mcp)
 	w.names = map[string]string{"push": push.ID, "tool": tool.ID, "server": mcp.ID, "chat": chat.Chat, "message": chat.Message, "reply": chat.Reply, "busy": busy.Chat, "queued": queued,
 		"stuck": stuck.Chat, "waiting": waiting, "folder": folder.ID, "session": session.Items[0].ID, "token": token.ID,
-		"connection": connection, "model": model, "ann": w.ann.id, "card": "card"}
+		"connection": connection, "model": model, "ann": w.ann.id, "card": "card", "digest": w.blob(chat, "the whole output")}
 	return w
 }
 

@@ -19,7 +19,7 @@ func routes(c Config, front *request.Front) *chi.Mux {
 	all := request.Router{Mux: mux, Front: front}
 	person, admin := all.With(front.NeedUser), all.With(front.NeedAdmin)
 	a := &api.API{Service: c.Service, Sidebar: c.Sidebar, Accounts: c.Accounts, Markdown: c.Markdown, Waiting: c.Waiting,
-		Audit: c.Audit, Ready: c.Ready, PushKey: c.PushKey, Try: c.Try}
+		Audit: c.Audit, Blobs: c.Blobs, Ready: c.Ready, PushKey: c.PushKey, Try: c.Try}
 	in := auth.New(c.Service, c.Pages, c.Log)
 
 	all.Get("/healthz", a.Healthz)
@@ -85,6 +85,7 @@ func routes(c Config, front *request.Front) *chi.Mux {
 	person.Get(v1+"/interactions", a.Interactions)
 	person.Get(v1+"/audit", a.AuditTrail)
 	person.Get(v1+"/search", a.Search)
+	person.Get(v1+"/blobs/{digest}", a.Blob)
 	person.Post(v1+"/render", a.Render)
 	person.Get(v1+"/folders", a.Folders)
 	person.Post(v1+"/folders", a.CreateFolder)

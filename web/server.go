@@ -41,6 +41,7 @@ type Config struct {
 	Markdown api.Markdown
 	Waiting  api.Waiting
 	Audit    api.Audit
+	Blobs    api.Blobs
 	Pages    Pages
 	Streams  Streams
 	// PushKey is the instance's public key for Web Push.

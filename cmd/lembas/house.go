@@ -87,7 +87,7 @@ func build(ctx context.Context, a *app, policy request.Policy) (*house, error) {
 	}
 	people := accounts{read, a.service}
 	h.handler = web.New(web.Config{Service: a.service, Policy: policy, Log: a.logger, Sidebar: chatList{read}, Accounts: people,
-		Waiting: waitingList{read}, Audit: auditList{read},
+		Waiting: waitingList{read}, Audit: auditList{read}, Blobs: a.blobs,
 		PushKey: keys.Public(), Try: a.tools.TryTool,
 		Markdown: md, Static: files.Handler(), Fixed: files.Root(), Metrics: h.metrics, Ready: h.ready,
 		Pages: &pages.Pages{Service: a.service, Sidebar: pageList{read}, Accounts: people, Windows: read.Windows, Tools: a.tools, Waiting: waitingList{read}, Audit: auditList{read},

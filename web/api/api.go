@@ -20,6 +20,7 @@ type API struct {
 	Markdown Markdown
 	Waiting  Waiting
 	Audit    Audit
+	Blobs    Blobs
 	// PushKey is the instance's public key for Web Push.
 	PushKey string
 	// Try sends the requests of HTTP tools that an administrator tries.

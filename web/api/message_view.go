@@ -37,6 +37,25 @@ type tool struct {
 	Consent   string         `json:"consent,omitempty"`
 	Diff      string         `json:"diff,omitempty"`
 	MS        int64          `json:"ms"`
+	Label     string         `json:"label,omitempty"`
+	Detail    string         `json:"detail,omitempty"` // what it acts on
+	Risk      string         `json:"risk,omitempty"`   // read, write or execute
+	Why       string         `json:"why,omitempty"`    // the model's words
+	// Edited says that a person corrected the arguments; Raw is what the model
+	// sent then.
+	Edited   bool            `json:"edited,omitempty"`
+	Raw      string          `json:"raw,omitempty"`
+	Progress string          `json:"progress,omitempty"` // the last line of one that runs
+	Sources  []events.Source `json:"sources,omitempty"`
+	Images   []image         `json:"images,omitempty"`
+}
+
+// image is a picture that a call brought, to be had from /api/v1/blobs.
+type image struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Blob string `json:"blob"` // its digest
+	Size int64  `json:"size"`
 }
 
 // version is one wording of a turn, or one reply to it.
@@ -158,7 +177,14 @@ func (e entry) fillReply(m *message) {
 
 func toolOf(k *transcript.Call) tool {
 	t := tool{Call: k.ID, Name: k.Name, Arguments: k.Arguments, Status: k.Status, Output: k.Output, Bytes: k.Bytes,
-		Consent: k.Consent, Diff: k.Diff, MS: k.MS}
+		Consent: k.Consent, Diff: k.Diff, MS: k.MS, Label: k.Label, Detail: k.Detail, Risk: k.Risk, Why: k.Why, Edited: k.Edited,
+		Progress: k.Progress, Sources: k.Sources}
+	if k.Edited {
+		t.Raw = k.Raw
+	}
+	for _, f := range k.Images {
+		t.Images = append(t.Images, image{Name: f.Name, Type: f.Type, Blob: f.Blob.Digest, Size: f.Blob.Size})
+	}
 	if k.Blob != nil {
 		t.Blob = k.Blob.Digest
 	}

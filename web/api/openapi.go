@@ -96,6 +96,7 @@ func operations() []operation {
 		{"PATCH", "/folders/{id}", "Rename, move, set up a folder", person, "", patchFolder{}, 200, folder{}, ""},
 		{"DELETE", "/folders/{id}", "Take a folder away; what is in it moves up", person, "", nil, 204, nil, ""},
 		{"GET", "/search", "Own chats by words of their titles", person, "q limit cursor", nil, 200, list[ChatRow]{}, ""},
+		{"GET", "/blobs/{digest}", "Bytes that a chat of the caller refers to", person, "chat", nil, 200, nil, "application/octet-stream"},
 		{"POST", "/render", "Markdown as a bubble shows it", person, "", renderText{}, 200, rendered{}, ""},
 		{"GET", "/settings", "Settings in force", admin, "", nil, 200, map[string]any{}, ""},
 		{"PATCH", "/settings", "Change settings; null is the default again", admin, "", map[string]any{}, 200, map[string]any{}, ""},
