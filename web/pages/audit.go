@@ -139,6 +139,9 @@ func (a *auditReader) row(r *projections.AuditRow) templates.AuditRow {
 	if !ok {
 		words = auditWord{"dot", r.Type}
 	}
+	if r.Type == "tool.finished" && slices.Contains([]string{events.ToolDenied, events.ToolExpired, events.ToolRefused}, r.Status) {
+		words = auditWord{"ban", "Tool not run"}
+	}
 	out := templates.AuditRow{Position: strconv.FormatUint(uint64(r.Position), 10), Type: r.Type, Time: view.Time(r.Time), Icon: words.icon, What: words.what,
 		About: about(r), Who: a.who(r), Whose: a.whose(r), Outcomes: outcomes(r), Facts: facts(r), Links: a.links(r), Erased: r.Erased}
 	if r.Chat != "" && strings.HasPrefix(r.Type, "consent.") {

@@ -57,7 +57,8 @@ func carded(t *testing.T) (h *house, ann, bob human, chat string) {
 		{Key: "a", Verdict: events.VerdictAllow, Arguments: []byte(`{"url":"https://other.test/"}`)}, {Key: "b", Verdict: events.VerdictDeny, Reason: "private reason"}})
 	h.ok(err)
 	h.append(made.Chat, events.ToolStarted{Reply: made.Reply, Round: 1, Call: "call_a", Consent: "k1"},
-		events.ToolFinished{Reply: made.Reply, Round: 1, Call: "call_a", Status: events.ToolOK, Output: "private output", Bytes: 14, MS: 3})
+		events.ToolFinished{Reply: made.Reply, Round: 1, Call: "call_a", Status: events.ToolOK, Output: "private output", Bytes: 14, MS: 3},
+		events.ToolFinished{Reply: made.Reply, Round: 1, Call: "call_b", Status: events.ToolDenied})
 	h.trail()
 	return h, ann, bob, made.Chat
 }
@@ -83,7 +84,11 @@ func TestAuditPage(t *testing.T) {
 	for _, words := range []string{"fetch", "allowed", "edited", "notes", "denied"} {
 		page.says(row+" .audit-out", words)
 	}
-	page.says("#audit-list [data-type=tool.finished] .audit-out", "done").says("#audit-list [data-type=tool.finished] .audit-who", "in a chat of bob")
+	ended := ann.get("/audit?type=tool.finished").all("#audit-list .audit-item")
+	if len(ended) != 2 || !strings.Contains(words(ended[0]), "Tool not run") || !strings.Contains(words(ended[0]), "denied") ||
+		!strings.Contains(words(ended[1]), "Tool finished") || !strings.Contains(words(ended[1]), "done") || !strings.Contains(words(ended[1]), "in a chat of bob") {
+		t.Errorf("%d calls ended", len(ended))
+	}
 	if len(page.all(row+" [href=/audit?consent=k1]")) != 1 || len(page.all(row+" [href=/audit?chat="+chat+"]")) != 1 {
 		t.Error("an entry does not lead to its card and chat")
 	}
@@ -108,7 +113,7 @@ func TestAuditPage(t *testing.T) {
 func TestAuditPageFilters(t *testing.T) {
 	_, ann, bob, chat := carded(t)
 	for path, want := range map[string]int{
-		"/audit?consent=k1": 4, "/audit?type=consent.*&tool=&from=&to=&user=&verdict=": 2, "/audit?verdict=deny": 1, "/audit?verdict=always": 0,
+		"/audit?consent=k1": 5, "/audit?type=consent.*&tool=&from=&to=&user=&verdict=": 2, "/audit?verdict=deny": 1, "/audit?verdict=always": 0,
 		"/audit?tool=fetch&chat=" + chat: 4, "/audit?user=bob@example.org&type=consent.answered": 1, "/audit?user=" + ann.User + "&type=consent.answered": 0,
 	} {
 		if got := len(ann.get(path).is(200).all("#audit-list [data-audit]")); got != want {
