@@ -197,7 +197,7 @@ func (p *Pages) olderMessages(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		part := &transcript.Chat{ID: c.ID, Turns: turns}
+		part := &transcript.Chat{ID: c.ID, Owner: c.Owner, Summary: c.Summary, Turns: turns}
 		if len(turns) > 0 {
 			part.Earlier = turns[0].N
 		}

@@ -167,7 +167,7 @@ func sameJSON(a, b events.RawJSON) bool {
 // record says in a line what came of a card.
 func record(card *templates.Card, c *transcript.Chat, k *transcript.Consent) {
 	who := "You"
-	if k.By != "" && k.By != c.Owner {
+	if k.By != "" && c.Owner != "" && k.By != c.Owner {
 		who = "Another person" // an import keeps who it was
 	}
 	switch k.State {
