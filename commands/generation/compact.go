@@ -145,10 +145,11 @@ func (l *Loop) Compact(ctx context.Context, env *events.Envelope) (err error) {
 		}
 	}()
 	var history []llm.Message
+	var last string
 	open := false
 	err = l.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
-		open = c.Compacting == asked.Compaction && !c.Deleted
-		if i := turnAfter(c, asked.Message); i > 0 {
+		open, last = c.Compacting == asked.Compaction && !c.Deleted, saidLast(c, asked.Message)
+		if i := turnAfter(c, asked.Message); i > 0 && last != "" {
 			upTo := *c
 			upTo.Turns = c.Turns[:i]
 			history = conversation(&upTo, "")
@@ -176,7 +177,22 @@ func (l *Loop) Compact(ctx context.Context, env *events.Envelope) (err error) {
 		return r.compactionFailed(asked, trouble)
 	}
 	done.Compaction = asked.Compaction
-	return r.closeCompaction(asked, done)
+	return r.closeCompaction(asked, func(c *transcript.Chat) events.Payload {
+		if saidLast(c, asked.Message) == last {
+			return done
+		}
+		return events.CompactionFailed{Compaction: asked.Compaction,
+			Error: events.RoundError{Kind: "unavailable", Message: "The conversation was changed while the summary was made."}}
+	})
+}
+
+// saidLast is the finished reply of a turn, "" when there is none: a summary up
+// to a turn that is said anew would take it from its own reply.
+func saidLast(c *transcript.Chat, message string) string {
+	if t := c.Turn(message); t != nil && t.Reply() != nil && t.Reply().Ended() {
+		return t.Reply().ID
+	}
+	return ""
 }
 
 func turnAfter(c *transcript.Chat, message string) int {
@@ -189,16 +205,18 @@ func turnAfter(c *transcript.Chat, message string) int {
 }
 
 func (r *run) compactionFailed(asked events.CompactionRequested, trouble *events.RoundError) error {
-	return r.closeCompaction(asked, events.CompactionFailed{Compaction: asked.Compaction, Error: *trouble})
+	return r.closeCompaction(asked, func(*transcript.Chat) events.Payload {
+		return events.CompactionFailed{Compaction: asked.Compaction, Error: *trouble}
+	})
 }
 
 // closeCompaction ends a compaction once, whatever else happens in the chat.
-func (r *run) closeCompaction(asked events.CompactionRequested, end events.Payload) error {
+func (r *run) closeCompaction(asked events.CompactionRequested, end func(*transcript.Chat) events.Payload) error {
 	for {
 		b := r.cause
 		err := r.loop.Service.WithChat(context.WithoutCancel(r.life), r.chat, func(c *transcript.Chat) error {
 			if c.Compacting == asked.Compaction && !c.Deleted {
-				b.Parts = []events.Part{{Stream: events.ChatStream(r.chat), Expect: events.Exactly(c.Deciding), Events: news([]events.Payload{end})}}
+				b.Parts = []events.Part{{Stream: events.ChatStream(r.chat), Expect: events.Exactly(c.Deciding), Events: news([]events.Payload{end(c)})}}
 			}
 			return nil
 		})

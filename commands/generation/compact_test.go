@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -129,3 +130,47 @@ func TestCompactByHand(t *testing.T) {
 }
 
 func isConflictOrSo(err error) bool { return errors.Is(err, events.ErrConflict) }
+
+// TestASummaryOfWhatIsSaidAnewIsDropped: the last turn was edited or asked again
+// while its summary was made; the reply to it must still see the turn.
+func TestASummaryOfWhatIsSaidAnewIsDropped(t *testing.T) {
+	for name, anew := range map[string]func(w *world, c commands.Created) error{
+		"edited": func(w *world, c commands.Created) error {
+			_, _, err := w.service.EditMessage(context.Background(), w.ann, c.Chat, c.Message, "other words")
+			return err
+		},
+		"asked again": func(w *world, c commands.Created) error {
+			_, _, err := w.service.Regenerate(context.Background(), w.ann, c.Chat, c.Reply)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := withTools(t, nil)
+			var c commands.Created
+			w.answer = func(_ int, rw http.ResponseWriter, _ *http.Request) {
+				if isSummary(w.requests()[len(w.requests())-1]) {
+					if err := anew(w, c); err != nil {
+						t.Error(err)
+					}
+				}
+				stream(rw, "an answer")
+			}
+			c = w.chat("x")
+			must(t, w.handle(t.Context(), c.Chat))
+			_, _, err := w.service.Compact(t.Context(), w.ann, c.Chat)
+			must(t, err)
+			env := w.last(c.Chat, "compaction.requested")
+			must(t, w.loop.Compact(t.Context(), &env))
+			must(t, w.handle(t.Context(), c.Chat))
+			if role, text, _ := lastTurn(w.requests()[2]); role != "user" || strings.Contains(text, "Summary") {
+				t.Errorf("the new reply was asked with %s %q last", role, text)
+			}
+			must(t, w.service.WithChat(t.Context(), c.Chat, func(chat *transcript.Chat) error {
+				if chat.Summary != nil || chat.Compacting != "" || chat.CompactError == nil {
+					t.Errorf("summary %+v, compacting %q, error %+v", chat.Summary, chat.Compacting, chat.CompactError)
+				}
+				return nil
+			}))
+		})
+	}
+}
