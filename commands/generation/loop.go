@@ -322,8 +322,12 @@ func (r *run) resume(s state, t *target) (done bool, err error) {
 
 // isLast says whether a round that has finished is the reply's last.
 func isLast(x *transcript.Round) bool {
-	return x.Error != nil || len(x.Calls) == 0 || x.Finish == llm.FinishLength
+	return x.Error != nil || len(x.Calls) == 0 || cutShort(x.Finish)
 }
+
+// cutShort says whether a reply was ended before its model had finished: then
+// also a call that looks whole may be half of what was meant.
+func cutShort(finish string) bool { return finish == llm.FinishLength || finish == llm.FinishFilter }
 
 // maxRefused is how many rounds in a row may end with calls that are refused
 // before the model is no longer asked.
@@ -391,7 +395,7 @@ func (r *run) conclude(s state, t *target) error {
 	switch {
 	case x.Error != nil:
 		return r.finish(events.Failed, x.Error.Kind, x.Error, t.model.State.ContextLength)
-	case x.Finish == llm.FinishLength, x.Finish == llm.FinishFilter:
+	case cutShort(x.Finish):
 		reason = x.Finish
 	case s.budget != "":
 		reason = s.budget

@@ -160,7 +160,7 @@ func detailOf(t *tools.Tool) string {
 func (o *offer) look(c llm.Call, res *llm.Result, i int) (tool *tools.Tool, args []byte, status, why string) {
 	tool = o.tool(c.Name)
 	switch {
-	case res.Err != nil || res.FinishReason == llm.FinishLength:
+	case res.Err != nil || cutShort(res.FinishReason):
 		return tool, nil, events.ToolRefused, "The call was cut before it was complete and was not run."
 	case o.wrap:
 		return nil, nil, events.ToolRefused, "Tools are no longer available for this reply. Answer with what you have."
