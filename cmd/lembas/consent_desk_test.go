@@ -140,8 +140,10 @@ func (a *deskRequest) turn() (p plan, behind int) {
 	for _, m := range a.Messages {
 		switch {
 		case m.Role == "user":
-			p, behind = plan{}, 0
-			_ = json.Unmarshal([]byte(text(m.Content)), &p) // other words have no rounds
+			var next plan
+			if json.Unmarshal([]byte(text(m.Content)), &next) == nil { // else it is a note of the server's
+				p, behind = next, 0
+			}
 		case m.Role == "assistant" && len(m.ToolCalls) > 0:
 			behind++
 		}
@@ -160,7 +162,7 @@ type desk struct {
 	ids  map[string]string // of the tools by slug
 	// ask, when set, sees each request before it is answered; true says that it
 	// has answered.
-	ask func(w http.ResponseWriter, r *http.Request, p plan, behind int) bool
+	ask func(w http.ResponseWriter, r *http.Request, a *deskRequest) bool
 }
 
 // newDesk starts it: press (write), look (read) and shoot (execute) take a nonce.
@@ -196,10 +198,10 @@ func (d *desk) answer(n int, w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	p, behind := a.turn()
-	if d.ask != nil && d.ask(w, r, p, behind) {
+	if d.ask != nil && d.ask(w, r, &a) {
 		return
 	}
+	p, behind := a.turn()
 	if behind >= len(p.Rounds) {
 		says(w, "Done.")
 		ends(w)
