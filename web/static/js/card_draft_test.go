@@ -121,3 +121,22 @@ func TestTimesMove(t *testing.T) {
 	p.exec(`window.now += 120000`)
 	p.until(`document.querySelector('#x time').textContent === '3 min 5 s'`)
 }
+
+// TestCardKeepsItsPlace: a box that opens in a card at the end of the chat does not
+// scroll the card away from under the finger.
+func TestCardKeepsItsPlace(t *testing.T) {
+	h := newHouse(t, approval("k1", 1))
+	p := openTab(t, "")
+	p.do(chromedp.EmulateViewport(1000, 1000))
+	p.open(h.URL + "/chat/c1")
+	p.exec(`(document.getElementById('log').firstElementChild.style.minHeight = '1500px', document.querySelector('.scroller').scrollTop = 1e6, 0)`)
+	p.exec(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	place := `document.querySelector('#card-k1 [data-item=a]').getBoundingClientRect().top`
+	p.until(`document.querySelector('.scroller').scrollHeight - document.querySelector('.scroller').scrollTop - document.querySelector('.scroller').clientHeight < 2`)
+	before := run[float64](p, place)
+	p.click(editButton)
+	p.exec(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`)
+	if after := run[float64](p, place); after != before {
+		t.Errorf("the edit moved the item from %v to %v", before, after)
+	}
+}

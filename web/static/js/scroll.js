@@ -42,6 +42,8 @@ function scroller(el) {
 }
 
 const gap = () => box.scrollHeight - box.scrollTop - box.clientHeight
+// Who is in a card opens and closes boxes there: that must not move it away.
+const inCard = () => document.activeElement?.closest('[data-consent][data-state=waiting]')
 const follows = () => document.body.dataset.follow !== 'off'
 
 async function opened() {
@@ -86,7 +88,7 @@ function grown() {
   // The reader may have scrolled in this same frame, before the event says so.
   if (box.scrollTop < last - 1 && box.scrollHeight >= height) pinned = false
   makeRoom()
-  if (pinned && follows()) end()
+  if (pinned && follows() && !inCard()) end()
   height = box.scrollHeight
   jumpButton()
 }
