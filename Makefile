@@ -39,9 +39,10 @@ bench: ## speeds as ratios to a yardstick measured in the same run
 	$(GO) test -run '^$$' -bench . ./events/... ./projections/... ./web/... ./commands/...
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./cmd/...
 
-torture: build ## kill -9 the real server in mid-reply; LEMBAS_TORTURE=N cycles, and ten times as many crash images of the log
+torture: build ## kill -9 the real server in mid-reply; LEMBAS_TORTURE=N cycles, ten times as many crash images of the log, five times as many kills and races around consents
 	LEMBAS_TORTURE=$$((10 * $${LEMBAS_TORTURE:-200})) $(GO) test -count 1 -timeout 60m -run 'Torture|Crash|Flip' ./events/store
 	LEMBAS_TORTURE=$${LEMBAS_TORTURE:-200} $(GO) test -count 1 -timeout 60m -run Torture ./cmd/lembas
+	LEMBAS_TORTURE=$$((5 * $${LEMBAS_TORTURE:-200})) $(GO) test -count 1 -timeout 60m -run 'KillsAroundAConsent|TwoTabs|StopAgainstAllow|ACallThatIsCut' ./cmd/lembas
 
 check: fmt vet staticcheck vuln vendor-check ## everything that reads and does not run
 
