@@ -3,6 +3,7 @@ package generation
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -13,8 +14,9 @@ import (
 
 // A secret that an endpoint sends back never enters the log (EV-12): neither in
 // an error, where commands/llm hides the key of its own call, nor in what a
-// model says. The known secrets are the keys of all connections. Only the value
-// as it was entered is recognised; a model that spells it backwards gets through.
+// model says. The known secrets are the keys of all connections and those of
+// tools, servers and web search. Only the value as it was entered, also within
+// JSON, is recognised; a model that spells it backwards gets through.
 
 // masked stands where a secret stood; those shorter than commands.MinSecret are
 // left, because they would tear holes into ordinary text.
@@ -24,16 +26,30 @@ const masked = "***"
 // another is hidden whole. The zero value hides nothing.
 type mask []string
 
-// secrets is the mask of this moment. A key that does not open cannot be known,
-// and is no reason to refuse an answer.
+// secrets is the mask of this moment, also when the work was cut: what came is
+// recorded. A key that does not open cannot be known, and is no reason to refuse
+// an answer.
 func (l *Loop) secrets(ctx context.Context) mask {
-	keys, err := l.Service.KnownSecrets(ctx)
+	known, err := l.Service.KnownSecrets(context.WithoutCancel(ctx))
 	if err != nil {
 		l.Logger.Error("reading the keys that must not enter the log", "err", err)
+	}
+	var keys []string
+	for _, k := range known {
+		keys = append(keys, k, inJSON(k, true), inJSON(k, false))
 	}
 	keys = slices.DeleteFunc(keys, func(k string) bool { return len(k) < commands.MinSecret })
 	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	return slices.Compact(keys)
+}
+
+// inJSON is a text as it stands within JSON, where a tool's arguments have it.
+func inJSON(s string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	_ = enc.Encode(s) // text always encodes
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
 // text hides secrets in a text that is whole.

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -132,5 +133,42 @@ func TestASecretThatComesBackIsNotInTheLog(t *testing.T) {
 				t.Errorf("%s is in %s", s, b)
 			}
 		}
+	}
+}
+
+// TestASecretWithMarksIsHiddenInArguments: JSON writes some characters in other
+// ways, and a card shows what they stand for.
+func TestASecretWithMarksIsHiddenInArguments(t *testing.T) {
+	const key = `sk-a&b<c>d"e\f`
+	arg, err := json.Marshal(map[string]string{"to": "with " + key, "why": key})
+	must(t, err)
+	plain := strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(string(arg))
+	w, _ := withTools(t, script(calls(toolCall{"a", "send", string(arg)}, toolCall{"b", "send", plain}, toolCall{"c", "look", "{" + plain},
+		toolCall{"d", "no " + key, "{}"}), says("done")))
+	name, url, secret := "other", "http://127.0.0.1:1/v1", key
+	_, _, err = w.service.CreateConnection(t.Context(), w.ann, commands.PatchConnection{Name: &name, BaseURL: &url, APIKey: &secret})
+	must(t, err)
+	c := w.chat("x")
+	must(t, w.handle(t.Context(), c.Chat))
+	if k := w.card(c.Chat); len(k.Items) != 2 || k.Items[0].Detail != "with ***" || k.Items[1].Why != "***" || string(k.Items[0].Arguments) != `{"to":"with ***","why":"***"}` {
+		t.Errorf("the card shows %+v", k.Items)
+	}
+	inJSON, _ := json.Marshal(key)
+	for _, e := range w.events(c.Chat) {
+		var v any
+		must(t, json.Unmarshal(e.Data, &v))
+		if text := fmt.Sprintf("%v", v); strings.Contains(text, key) || strings.Contains(text, strings.Trim(string(inJSON), `"`)) || strings.Contains(text, `sk-a&b<c>d\"e\\f`) {
+			t.Errorf("%s has %s", e.Type, text)
+		}
+	}
+}
+
+// TestSecretsAreKnownAlsoWhenTheWorkIsCut: what came before the cut is recorded.
+func TestSecretsAreKnownAlsoWhenTheWorkIsCut(t *testing.T) {
+	w := newWorld(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := w.loop.secrets(ctx).text("sk-secret-key"); got != "***" {
+		t.Errorf("%q", got)
 	}
 }

@@ -117,7 +117,10 @@ func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string) d
 	rules := policy.Rules{Ask: o.ask, Allow: both(o.allow, allow)}
 	for i, c := range res.Calls {
 		p := events.ToolCalled{Reply: r.reply, Round: n, Call: m.text(c.ID), Index: i, Name: m.text(c.Name),
-			Arguments: events.RawJSON("{}"), Raw: m.text(rawOf(c)), Extra: c.Extra}
+			Arguments: events.RawJSON("{}"), Raw: m.text(rawOf(c))}
+		if c.Extra != nil {
+			p.Extra = events.RawJSON(m.text(string(c.Extra)))
+		}
 		if c.ArgumentsValid {
 			p.Arguments = events.RawJSON(m.text(c.Arguments))
 		}
@@ -133,7 +136,7 @@ func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string) d
 		if why == "" {
 			why, status = d.card(tool, p, rules), events.ToolError
 		}
-		if why != "" {
+		if why = m.text(why); why != "" { // it may name what the model sent
 			d.called = append(d.called, events.ToolFinished{Reply: r.reply, Round: n, Call: p.Call, Status: status,
 				Output: why, Bytes: int64(len(why))})
 		}
