@@ -201,7 +201,7 @@ func (r *run) runCall(ctx context.Context, t *target, x *transcript.Round, k *tr
 		return err
 	}
 	begin := r.loop.Now()
-	res, cut := r.perform(ctx, t, x, k, tool)
+	res, cut := r.perform(ctx, t, x, k, tool, m)
 	if cut {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (r *run) runCall(ctx context.Context, t *target, x *transcript.Round, k *tr
 
 // perform runs the tool within its time. Cut says that the work was cut and the
 // outcome is not known.
-func (r *run) perform(ctx context.Context, t *target, x *transcript.Round, k *transcript.Call, tool *tools.Tool) (res tools.Result, cut bool) {
+func (r *run) perform(ctx context.Context, t *target, x *transcript.Round, k *transcript.Call, tool *tools.Tool, m mask) (res tools.Result, cut bool) {
 	limit := tool.Timeout
 	if limit <= 0 {
 		limit = time.Minute
@@ -231,7 +231,7 @@ func (r *run) perform(ctx context.Context, t *target, x *transcript.Round, k *tr
 			}
 		}()
 		done <- tool.Run(within, tools.Call{ID: k.ID, Chat: r.chat, Reply: r.reply, User: t.owner, Arguments: json.RawMessage(k.Arguments),
-			Progress: r.progress(x.N, k.ID)})
+			Progress: r.progress(x.N, k.ID, m)})
 	}()
 	select {
 	case res = <-done:
@@ -255,7 +255,7 @@ func (r *run) perform(ctx context.Context, t *target, x *transcript.Round, k *tr
 const progressGap = 500 * time.Millisecond
 
 // progress records what a tool says of itself, at most twice a second.
-func (r *run) progress(n int, call string) func(string) {
+func (r *run) progress(n int, call string, m mask) func(string) {
 	lines := make(chan struct{}, 1)
 	var last time.Time
 	return func(line string) {
@@ -265,7 +265,7 @@ func (r *run) progress(n int, call string) func(string) {
 		default:
 			return
 		}
-		line = oneLine(line, 200)
+		line = oneLine(m.text(line), 200)
 		now := time.Now()
 		if line == "" || now.Sub(last) < progressGap {
 			return

@@ -11,6 +11,7 @@ import (
 
 	"lembas/commands"
 	"lembas/commands/llm"
+	"lembas/commands/tools"
 	"lembas/events"
 )
 
@@ -169,6 +170,20 @@ func TestSecretsAreKnownAlsoWhenTheWorkIsCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if got := w.loop.secrets(ctx).text("sk-secret-key"); got != "***" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestWhatAToolSaysOfItselfIsMasked: a server may send back the key it was
+// called with, also before it is done.
+func TestWhatAToolSaysOfItselfIsMasked(t *testing.T) {
+	w, m := withTools(t, script(calls(toolCall{"a", "look", `{"to":"1"}`}), says("done")))
+	m.slow = func(_ context.Context, call tools.Call) { call.Progress("called with sk-secret-key") }
+	c := w.chat("x")
+	must(t, w.handle(t.Context(), c.Chat))
+	p, err := events.Decode(&[]events.Envelope{w.last(c.Chat, "tool.progressed")}[0])
+	must(t, err)
+	if got := p.(events.ToolProgressed).Text; got != "called with ***" {
 		t.Errorf("%q", got)
 	}
 }
