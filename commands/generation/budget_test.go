@@ -261,3 +261,33 @@ func (s *sly) Append(ctx context.Context, b events.Batch) (events.Result, error)
 	}
 	return s.Log.Append(ctx, b)
 }
+
+// TestWhatWasInjectedStaysInTheConversation: a later turn's request has what the
+// person said while an earlier reply ran, where it was said.
+func TestWhatWasInjectedStaysInTheConversation(t *testing.T) {
+	var chat commands.Created
+	w, _ := withTools(t, nil)
+	w.answer = func(n int, rw http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			if _, _, err := w.service.SubmitMessage(context.Background(), w.ann, chat.Chat, "also the west"); err != nil {
+				t.Error(err)
+			}
+			calling(rw, toolCall{"k", "look", `{"to":"1"}`})
+			return
+		}
+		stream(rw, fmt.Sprint("answer ", n))
+	}
+	chat = w.chat("north")
+	must(t, w.handle(t.Context(), chat.Chat))
+	w.send(chat.Chat, "and now?")
+	must(t, w.handle(t.Context(), chat.Chat))
+	var got []string
+	for _, m := range w.requests()[2]["messages"].([]any) {
+		turn := m.(map[string]any)
+		got = append(got, fmt.Sprint(turn["role"], " ", turn["content"]))
+	}
+	want := []string{"user north", "assistant (Nothing was said yet.)", "user also the west", "assistant answer 2", "user and now?"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

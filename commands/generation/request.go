@@ -159,9 +159,41 @@ func conversation(c *transcript.Chat, reply string) []llm.Message {
 				return append(out, rounds(r)...)
 			}
 		}
-		out = append(out, llm.Message{Role: "assistant", Content: said(t.Reply())})
+		out = append(out, past(t.Reply())...)
 	}
 	return out
+}
+
+// past is a reply of an earlier turn: its words, and between them what the
+// person said while it ran.
+func past(r *transcript.Reply) []llm.Message {
+	var out []llm.Message
+	if r != nil {
+		part := *r
+		part.Rounds = nil
+		for _, x := range r.Live() {
+			part.Rounds = append(part.Rounds, x)
+			if len(x.Injected) == 0 {
+				continue
+			}
+			text := strings.TrimSpace(part.Content())
+			if text == "" {
+				text = "(Nothing was said yet.)" // two user turns never go out side by side
+			}
+			out = append(out, llm.Message{Role: "assistant", Content: text}, llm.Message{Role: "user", Content: injected(x)})
+			part.Rounds = nil
+		}
+		r = &part
+	}
+	return append(out, llm.Message{Role: "assistant", Content: said(r)})
+}
+
+func injected(x *transcript.Round) string {
+	var words []string
+	for _, q := range x.Injected {
+		words = append(words, q.Text)
+	}
+	return strings.Join(words, "\n\n")
 }
 
 func said(r *transcript.Reply) string {
@@ -199,11 +231,10 @@ func rounds(r *transcript.Reply) []llm.Message {
 // after is what stands between a round and the next, as one turn: what the
 // person said meanwhile, word for word, and a note of the machine's.
 func after(x *transcript.Round) []llm.Message {
-	var words []string
-	for _, q := range x.Injected {
-		words = append(words, q.Text)
+	words := noteTurns(x)
+	if len(x.Injected) > 0 {
+		words = append([]string{injected(x)}, words...)
 	}
-	words = append(words, noteTurns(x)...)
 	if len(words) == 0 {
 		return nil
 	}
