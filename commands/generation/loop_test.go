@@ -478,3 +478,16 @@ func TestWhatAnEndpointDidNotSayIsNull(t *testing.T) {
 		})
 	}
 }
+
+// TestAReplyWithoutWordsIsToldInWords: also one that ended well.
+func TestAReplyWithoutWordsIsToldInWords(t *testing.T) {
+	for status, want := range map[string]string{
+		events.Complete: "(No answer was given.)",
+		events.Stopped:  "(No answer was given: the reply was stopped.)",
+		events.Failed:   "(No answer was given: the reply failed.)",
+	} {
+		if got := said(&transcript.Reply{Status: status}); got != want {
+			t.Errorf("%s: %q", status, got)
+		}
+	}
+}

@@ -203,7 +203,13 @@ func said(r *transcript.Reply) string {
 	if text := strings.TrimSpace(r.Content()); text != "" {
 		return text
 	}
-	return "(No answer was given: the reply " + map[string]string{transcript.Stopped: "was stopped", transcript.Failed: "failed"}[r.Status] + ".)"
+	switch r.Status {
+	case transcript.Stopped:
+		return "(No answer was given: the reply was stopped.)"
+	case transcript.Failed:
+		return "(No answer was given: the reply failed.)"
+	}
+	return "(No answer was given.)"
 }
 
 // rounds is what the running reply has said and been told so far.
