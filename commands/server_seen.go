@@ -24,7 +24,6 @@ func (s *Service) SeenTools(ctx context.Context, id string) (map[string]events.S
 			if p.Server != id || p.Error != "" {
 				continue
 			}
-			clear(listed)
 			for _, t := range p.Tools {
 				listed[t.Name] = t
 			}
@@ -32,10 +31,8 @@ func (s *Service) SeenTools(ctx context.Context, id string) (map[string]events.S
 			if p.Server != id {
 				continue
 			}
-			for name, digest := range p.Digests {
-				if t, ok := listed[name]; ok && t.Digest == digest {
-					seen[name] = t
-				}
+			for name := range p.Digests { // only what was listed then is ever reviewed
+				seen[name] = listed[name]
 			}
 		}
 	}

@@ -260,6 +260,9 @@ func TestHeldTools(t *testing.T) {
 	if len(held) != 2 || !strings.Contains(words(held[0]), "changed") || !strings.Contains(words(held[1]), "new") {
 		t.Fatalf("held %d", len(held))
 	}
+	if d := (doc{t: t, root: held[1], source: d.source}); len(d.all(".change")) != 2 {
+		t.Errorf("a new tool shows %d parts, want description and arguments: its title stands above", len(d.all(".change")))
+	}
 	if del, ins := d.one(".change del"), d.one(".change ins"); del != "path." || ins != "URL. "+hostile {
 		t.Errorf("marked %q and %q", del, ins)
 	}
