@@ -3,6 +3,7 @@ package generation
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"lembas/events"
@@ -78,17 +79,15 @@ func (r *run) spent(ctx context.Context, t *target, s state) (*budget, error) {
 func (s *state) measure(live []*transcript.Round) {
 	s.live = len(live)
 	for _, x := range live {
-		tokens := transcript.EstimateTokens(x.Content.Len() + x.Reasoning.Len())
+		tokens := transcript.EstimateTokens(x.Content.Len() + x.Reasoning.Len() + transcript.CallBytes(x))
 		if x.Usage != nil {
 			tokens = max(tokens, x.Usage.Completion)
 		}
 		s.output += tokens
-		longest := int64(0)
 		for _, k := range x.Calls {
-			longest = max(longest, k.MS)
 			s.toolBytes += k.Bytes
 		}
-		s.active += time.Duration(x.MS+longest) * time.Millisecond
+		s.active += time.Duration(x.MS)*time.Millisecond + busy(x.Calls)
 		for _, n := range x.Notes {
 			if n.Kind == "budget" {
 				s.budget = n.Budget
@@ -97,6 +96,24 @@ func (s *state) measure(live []*transcript.Round) {
 	}
 	s.same, s.refused = repeats(live)
 	s.nudges = nudges(live)
+}
+
+// busy is the time in which any of the calls ran: four run together, the others
+// behind them, and some perhaps after a restart.
+func busy(calls []*transcript.Call) (total time.Duration) {
+	ran := slices.DeleteFunc(slices.Clone(calls), func(k *transcript.Call) bool { return k.MS <= 0 })
+	slices.SortFunc(ran, func(a, b *transcript.Call) int { return a.Started.Compare(b.Started) })
+	var until time.Time
+	for _, k := range ran {
+		begin, end := k.Started, k.Started.Add(time.Duration(k.MS)*time.Millisecond)
+		if begin.Before(until) {
+			begin = until
+		}
+		if end.After(begin) {
+			total, until = total+end.Sub(begin), end
+		}
+	}
+	return total
 }
 
 // repeats counts, from the end, rounds with the very same calls, and rounds

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lembas/commands"
 	"lembas/commands/tools"
@@ -289,5 +290,36 @@ func TestWhatWasInjectedStaysInTheConversation(t *testing.T) {
 	want := []string{"user north", "assistant (Nothing was said yet.)", "user also the west", "assistant answer 2", "user and now?"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestWhatAReplyUsed: calls that ran one after the other took the time of both,
+// those that ran together that of the longest; the arguments of calls are output
+// that an endpoint may not report.
+func TestWhatAReplyUsed(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
+	call := func(from, to int) *transcript.Call {
+		return &transcript.Call{Status: events.ToolOK, Started: at(from), MS: int64(to-from) * 1000, Name: "look", Raw: strings.Repeat("x", 396)}
+	}
+	for name, c := range map[string]struct {
+		calls []*transcript.Call
+		want  time.Duration
+	}{
+		"none":              {nil, time.Second},
+		"together":          {[]*transcript.Call{call(0, 10), call(0, 8), call(1, 9)}, 11 * time.Second},
+		"behind":            {[]*transcript.Call{call(0, 10), call(10, 20), call(20, 25)}, 26 * time.Second},
+		"a restart's pause": {[]*transcript.Call{call(1000, 1010), call(0, 10)}, 21 * time.Second},
+		"never begun":       {[]*transcript.Call{{Status: events.ToolRefused, Name: "look"}}, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s state
+			s.measure([]*transcript.Round{{Done: true, MS: 1000, Calls: c.calls}})
+			if s.active != c.want {
+				t.Errorf("%v, want %v", s.active, c.want)
+			}
+			if name == "together" && s.output != 300 {
+				t.Errorf("%d tokens", s.output)
+			}
+		})
 	}
 }

@@ -22,7 +22,7 @@ func Measure(r *Reply, contextLength int, now time.Time) events.Metrics {
 		if !x.Superseded {
 			m.Rounds++
 		}
-		prompt, completion := x.Estimate, EstimateTokens(x.Content.Len()+x.Reasoning.Len()+callBytes(x))
+		prompt, completion := x.Estimate, EstimateTokens(x.Content.Len()+x.Reasoning.Len()+CallBytes(x))
 		if x.Usage != nil {
 			prompt, completion = x.Usage.Prompt, x.Usage.Completion
 		} else {
@@ -49,7 +49,8 @@ func Measure(r *Reply, contextLength int, now time.Time) events.Metrics {
 	return m
 }
 
-func callBytes(x *Round) (n int) {
+// CallBytes is what a model wrote of the calls of a round.
+func CallBytes(x *Round) (n int) {
 	for _, k := range x.Calls {
 		n += len(k.Name) + len(k.Raw)
 	}
