@@ -169,6 +169,9 @@ const nudgeWords = "[Note from the system, not from the person] Your plan has op
 // nudge reminds a model that stopped of the open tasks of its plan. It gives
 // false when the model is to be believed.
 func (r *run) nudge(s state) (bool, error) {
+	if s.round.Error != nil || cutShort(s.round.Finish) { // it did not stop of its own will
+		return false, nil
+	}
 	if s.openTasks == 0 || s.planned || s.mode == "plan" || s.nudges >= maxNudges || s.budget != "" {
 		return false, nil
 	}

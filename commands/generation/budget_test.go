@@ -293,6 +293,20 @@ func TestWhatWasInjectedStaysInTheConversation(t *testing.T) {
 	}
 }
 
+// TestAFailedRoundIsNoStopOfTheModel: what ended otherwise than by the model's
+// will is not answered with a reminder of its plan.
+func TestAFailedRoundIsNoStopOfTheModel(t *testing.T) {
+	w, _ := withTools(t, func(_ int, rw http.ResponseWriter, _ *http.Request) {
+		http.Error(rw, `{"error":{"message":"no such model"}}`, http.StatusBadRequest)
+	})
+	chat := w.chat("x")
+	w.put(chat.Chat, plan(events.TaskOpen))
+	must(t, w.handle(t.Context(), chat.Chat))
+	if r := w.reply(chat.Chat, chat.Reply); r.Status != events.Failed || len(w.requests()) != 1 {
+		t.Errorf("%s (%s) after %d requests", r.Status, r.Why, len(w.requests()))
+	}
+}
+
 // TestWhatAReplyUsed: calls that ran one after the other took the time of both,
 // those that ran together that of the longest; the arguments of calls are output
 // that an endpoint may not report.
