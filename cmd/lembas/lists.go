@@ -160,6 +160,9 @@ func (l waitingList) Waiting(ctx context.Context, user string) ([]pages.WaitingC
 type openCards struct{ *projections.Set }
 
 func (l openCards) OpenCards(ctx context.Context) ([]generation.OpenCard, error) {
+	if err := l.Await(ctx, l.Head()); err != nil {
+		return nil, err
+	}
 	open, err := l.Consents.Open(ctx)
 	out := make([]generation.OpenCard, 0, len(open))
 	for _, c := range open {

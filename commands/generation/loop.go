@@ -269,8 +269,7 @@ func (r *run) answer(ctx context.Context) error {
 		return err
 	}
 	if s.waiting {
-		r.park()
-		return nil
+		return r.park()
 	}
 	target, err := r.target(ctx)
 	if words := sentence(""); errors.As(err, &words) {
@@ -346,8 +345,7 @@ func (r *run) rounds(ctx context.Context, t *target) error {
 		}
 		switch {
 		case s.waiting:
-			r.park()
-			return nil
+			return r.park()
 		case s.openCalls():
 			err = r.callsOf(ctx, t, s)
 		case s.lastRound():

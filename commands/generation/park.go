@@ -9,7 +9,7 @@ import (
 
 // Cards lists what waits.
 type Cards interface {
-	// OpenCards gives the chats that wait on a card.
+	// OpenCards gives the chats that wait on a card, all that the log has now.
 	OpenCards(ctx context.Context) ([]OpenCard, error)
 }
 
@@ -17,15 +17,21 @@ type Cards interface {
 type OpenCard struct{ Chat, Consent string }
 
 // park ends the work on a reply that waits for a person. No goroutine waits: the
-// answer's own event starts the loop again.
-func (r *run) park() {
+// answer's own event starts the loop again. What was switched off just before
+// the card was there ends it here: EndDisabled came too early to see it.
+func (r *run) park() error {
 	l := r.loop
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.parked == nil {
 		l.parked = map[string]string{}
 	}
 	l.parked[r.chat] = r.reply
+	l.mu.Unlock()
+	gone, err := l.disabled(r.life, r.chat)
+	if err != nil || !gone {
+		return err
+	}
+	return l.Service.EndWaiting(r.life, r.chat, "disabled")
 }
 
 // unpark says whether this very process left the reply waiting, so that no
