@@ -116,8 +116,8 @@ func TestTimesMove(t *testing.T) {
 	h := newHouse(t)
 	p, l := h.open(`{ const real = Date.now; Date.now = () => window.now ?? real() }`)
 	p.exec(`window.now = Date.parse('2026-03-03T14:01:05Z')`)
-	l.send(t, frame(12, "c1", op{"op": "put", "target": "x", "into": "log", "html": `<p id="x"><time data-elapsed datetime="2026-03-03T14:00:00Z"></time> <time data-until datetime="2026-03-03T14:31:00Z">then</time></p>`}))
-	p.until(`document.querySelector('#x time').textContent === '65 s' && document.querySelector('#x [data-until]').textContent.endsWith(', 30 min left')`)
+	l.send(t, frame(12, "c1", op{"op": "put", "target": "x", "into": "log", "html": `<p id="x"><time data-elapsed datetime="2026-03-03T14:00:00Z"></time> <time data-until datetime="2026-03-03T14:31:00Z">then</time> <time data-since datetime="">once</time></p>`}))
+	p.until(`document.querySelector('#x time').textContent === '65 s' && document.querySelector('#x [data-until]').textContent.endsWith(', 30 min left') && document.querySelector('#x [data-since]').textContent === 'once'`)
 	p.exec(`window.now += 120000`)
 	p.until(`document.querySelector('#x time').textContent === '3 min 5 s'`)
 }

@@ -4,6 +4,8 @@
 const short = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const long = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' })
 
+const far = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
+
 export function start() {
   for (const event of ['lembas:frame', 'lembas:fetched', 'htmx:after:swap']) document.addEventListener(event, write)
   setInterval(() => document.hidden || write(), 1000)
@@ -12,10 +14,15 @@ export function start() {
 
 function write() {
   for (const el of document.querySelectorAll('time[data-elapsed]')) put(el, elapsed(Date.now() - Date.parse(el.dateTime)))
-  for (const el of document.querySelectorAll('time[data-until]')) {
-    const at = new Date(el.dateTime)
-    put(el, `${(at.toDateString() === new Date().toDateString() ? short : long).format(at)}${left(at - Date.now())}`)
-  }
+  for (const el of document.querySelectorAll('time[data-until]')) put(el, local(el) + left(Date.parse(el.dateTime) - Date.now()))
+  for (const el of document.querySelectorAll('time[data-since]')) put(el, local(el))
+}
+
+// local is a moment as the reader's clock has it, with the day when it is another.
+function local(el) {
+  const at = new Date(el.dateTime)
+  if (isNaN(at)) return 'Invalid'
+  return at.toDateString() === new Date(Date.now()).toDateString() ? short.format(at) : Math.abs(at - Date.now()) < 6 * 86400e3 ? long.format(at) : far.format(at)
 }
 
 // put leaves what cannot be read, and the selection in what stays.
