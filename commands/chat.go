@@ -111,7 +111,7 @@ func (s *Service) CreateChat(ctx context.Context, c Caller, cmd CreateChat) (Cre
 				return attempt[Created]{}, err
 			}
 		}
-		if _, err := patchScope(nil, cmd.Scope); err != nil {
+		if _, err := newScope(cmd.Scope); err != nil {
 			return attempt[Created]{}, err
 		}
 		id := Created{Chat: s.NewID(), Message: s.NewID(), Reply: s.NewID()}
@@ -128,7 +128,7 @@ func createChat(id Created, owner string, cmd CreateChat, m ModelView, effort *s
 		created.Effort = *effort
 		out = []events.Payload{created, events.ChatEffortChanged{Effort: *effort, ByHand: true}}
 	}
-	if scope, err := patchScope(nil, cmd.Scope); err == nil && len(scope) > 0 {
+	if scope, err := newScope(cmd.Scope); err == nil && len(scope) > 0 {
 		out = append(out, events.ChatScopeChanged{Scope: scope})
 	}
 	return append(out,
@@ -143,8 +143,8 @@ type PatchChat struct {
 	Model  *string
 	Effort *string // "" clears
 	Pinned *bool
-	// Scope narrows the tools of the chat: gates and rows that are off (or on)
-	// are set, the others stay. An empty map clears it.
+	// Scope is the chat's whole scope: the gates and rows that are off. An empty
+	// map switches all on.
 	Scope *map[string]bool
 	// ForgetAllowed clears the patterns that "always" remembered.
 	ForgetAllowed bool
@@ -207,7 +207,7 @@ func patchChat(t *transcript.Chat, cmd PatchChat, model *ModelView) ([]events.Pa
 		out = append(out, events.ChatPinned{Pinned: *cmd.Pinned})
 	}
 	if cmd.Scope != nil {
-		scope, err := patchScope(t.Scope, *cmd.Scope)
+		scope, err := newScope(*cmd.Scope)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package commands
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -146,25 +147,31 @@ func TestArgumentsAsTheyWereShownAreNoEdit(t *testing.T) {
 // taken.
 func TestScopeNarrows(t *testing.T) {
 	for _, c := range []struct {
-		was, change, want map[string]bool
-		bad               bool
+		set, want map[string]bool
+		bad       bool
 	}{
-		{nil, map[string]bool{"fetch": false}, map[string]bool{"fetch": false}, false},
-		{map[string]bool{"fetch": false}, map[string]bool{"mcp:files": false}, map[string]bool{"fetch": false, "mcp:files": false}, false},
-		{map[string]bool{"fetch": false}, map[string]bool{"fetch": true}, map[string]bool{}, false},
-		{map[string]bool{"fetch": false}, map[string]bool{}, map[string]bool{}, false},
-		{nil, map[string]bool{"Fetch": false}, nil, true},
-		{nil, map[string]bool{"mcp:": false}, nil, true},
-		{nil, map[string]bool{"a:b:c": true}, nil, true},
+		{nil, map[string]bool{}, false},
+		{map[string]bool{"fetch": false, "mcp:files": false, "custom:weather": true}, map[string]bool{"fetch": false, "mcp:files": false}, false},
+		{map[string]bool{"Fetch": false}, nil, true},
+		{map[string]bool{"mcp:": false}, nil, true},
+		{map[string]bool{"a:b:c": true}, nil, true},
 	} {
-		got, err := patchScope(c.was, c.change)
-		if (err != nil) != c.bad || !c.bad && len(got) != len(c.want) {
-			t.Errorf("%v then %v: %v (%v)", c.was, c.change, got, err)
-		}
-		for k, v := range c.want {
-			if on, there := got[k]; !there || on != v {
-				t.Errorf("%v then %v: %v", c.was, c.change, got)
-			}
+		got, err := newScope(c.set)
+		if (err != nil) != c.bad || !c.bad && !maps.Equal(got, c.want) {
+			t.Errorf("%v: %v (%v)", c.set, got, err)
 		}
 	}
+	h := newHouse(t)
+	ann := h.register(t, "ann@example.test")
+	h.connect(t, ann)
+	made, _, err := h.CreateChat(t.Context(), ann, CreateChat{Text: "x", Scope: map[string]bool{"fetch": false, "mcp": false}})
+	check(t, err)
+	_, err = h.PatchChat(t.Context(), ann, made.Chat, PatchChat{Scope: &map[string]bool{"mcp": false}})
+	check(t, err)
+	check(t, h.ViewChat(t.Context(), ann.User, made.Chat, func(c *transcript.Chat) error {
+		if want := map[string]bool{"mcp": false}; !maps.Equal(c.Scope, want) {
+			t.Errorf("the scope is %v", c.Scope)
+		}
+		return nil
+	}))
 }

@@ -173,7 +173,8 @@ type patchChat struct {
 	Effort request.Optional[string] `json:"effort"`
 	Pinned request.Optional[bool]   `json:"pinned"`
 	Mode   request.Optional[any]    `json:"mode"`
-	// Scope switches gates and rows off or on again; null and {} switch all on.
+	// Scope is the chat's whole scope: the gates and rows that are off; null and {}
+	// switch all on.
 	Scope request.Optional[map[string]bool] `json:"scope"`
 	// Allow can only be cleared: [] or null. What is added to it, a card adds.
 	Allow request.Optional[[]string] `json:"allow"`
