@@ -42,7 +42,7 @@ func end(r, status, why string, err *events.RoundError) events.Payload {
 		Estimated: status != events.Complete, Context: &share, Rounds: 2, MS: 61_000, FirstMS: &first, TokensPerSecond: 31.4}}
 }
 func call(r string, n, index int, name, arguments string) events.Payload {
-	return events.ToolCalled{Reply: r, Round: n, Call: fmt.Sprint("k", n, index), Index: index, Name: name, Arguments: json.RawMessage(arguments), Raw: arguments, Risk: "read", Why: "to <see>"}
+	return events.ToolCalled{Reply: r, Round: n, Call: fmt.Sprintf("k%d%d", n, index), Index: index, Name: name, Arguments: json.RawMessage(arguments), Raw: arguments, Risk: "read", Why: "to <see>"}
 }
 
 const words = "Some *text*, then\n\n- a list\n- of `two`\n\n```go\nfmt.Println(1)\n```\n\nand a [link](https://example.org).\n"

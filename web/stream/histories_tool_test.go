@@ -47,7 +47,7 @@ func toolHistories() map[string][]events.Payload {
 	questions := events.ConsentRequested{Consent: "q1", Reply: "r1", Round: 1, Kind: events.ConsentQuestion, Items: []events.ConsentItem{
 		{Key: "1", Call: "k10", Name: "ask_user", Question: "Which <one>?", Options: []string{"this", "\"that\""}}, {Key: "2", Call: "k10", Name: "ask_user", Question: "And why?"}}}
 	asks := chain(begun(), call("r1", 1, 0, "ask_user", `{"questions":[]}`), roundEnd("r1", 1, "tool_calls", nil), questions)
-	full := events.ToolFinished{Reply: "r1", Round: 1, Call: "k11", Status: events.ToolOK, Output: strings.Repeat("line\n", 9000), Bytes: 90_000, MS: 1200,
+	full := events.ToolFinished{Reply: "r1", Round: 1, Call: "k11", Status: events.ToolOK, Output: strings.Repeat("line\n", 3500), Bytes: 90_000, MS: 1200,
 		Blob: &events.BlobRef{Digest: digest, Size: 90_000}, Sources: []events.Source{{Title: "A <page>", URL: "https://example.org/a"}, {Title: "no", URL: "javascript:alert(1)"}},
 		Images: []events.Attachment{{ID: "i1", Name: "shot.png", Type: "image/png", Blob: events.BlobRef{Digest: digest, Size: 10}}}}
 	return map[string][]events.Payload{
