@@ -77,7 +77,7 @@ type Message struct {
 type Round struct {
 	Reply string
 	N     int
-	// Turns were delivered to the running reply before this round.
+	// Turns were delivered to the running reply at this round's end.
 	Turns []Message
 	Think *Think
 	// HTML is the Markdown of the round's text; only block elements at the top.
