@@ -223,13 +223,17 @@ func patchChat(t *transcript.Chat, cmd PatchChat, model *ModelView) ([]events.Pa
 
 // DeleteChat stops a running reply and ends the chat.
 func (s *Service) DeleteChat(ctx context.Context, c Caller, chat string) (events.Result, error) {
-	if _, err := s.stopLoop(ctx, c.User, chat); err != nil {
+	reply, err := s.stopLoop(ctx, c.User, chat)
+	if err != nil {
 		return events.Result{}, err
 	}
 	_, res, err := onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, struct{}, error) {
 		out := endOpen(t, "deleted", s.Now())
 		return append(out, events.ChatDeleted{}), struct{}{}, nil
 	})
+	if err != nil || res.First > 0 {
+		s.cutLoop(ctx, reply)
+	}
 	return res, err
 }
 

@@ -199,7 +199,21 @@ func (s *Service) Stop(ctx context.Context, c Caller, chat string) (events.Resul
 		}
 		return endOpen(t, "stopped", s.Now()), struct{}{}, nil
 	})
+	if err != nil || res.First > 0 {
+		s.cutLoop(ctx, reply)
+	}
 	return res, err
+}
+
+// cutLoop ends the work of a loop that took an ended reply up between stopLoop
+// and the append: what it runs would go on until it next writes.
+func (s *Service) cutLoop(ctx context.Context, reply string) {
+	if reply == "" || s.Stopper == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	s.Stopper.StopReply(ctx, reply)
 }
 
 // stopLoop lets the loop that streams the open reply end it, so that what

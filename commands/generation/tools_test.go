@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"lembas/commands"
 	"lembas/commands/tools"
@@ -374,5 +375,52 @@ func TestAToolThatPanicsOrFloodsIsContained(t *testing.T) {
 	}
 	if k := r.Rounds[0].Calls[1]; k.Blob == nil || k.Blob.Size != 60_000 || k.Bytes != 60_000 {
 		t.Errorf("the flood is kept as %+v", k)
+	}
+}
+
+// early is a Stop that looked for the loop just before an answer started it.
+type early struct {
+	commands.Stopper
+	looked bool
+}
+
+func (e *early) StopReply(ctx context.Context, reply string) bool {
+	if !e.looked {
+		e.looked = true
+		return false
+	}
+	return e.Stopper.StopReply(ctx, reply)
+}
+
+// TestStopThatCameAtTheMomentOfAnAnswer: no loop was there when Stop looked, one
+// was when it was recorded; what it runs is cut.
+func TestStopThatCameAtTheMomentOfAnAnswer(t *testing.T) {
+	for name, end := range map[string]func(w *world, chat string) error{
+		"stop": func(w *world, chat string) error { _, err := w.service.Stop(t.Context(), w.ann, chat); return err },
+		"delete": func(w *world, chat string) error {
+			_, err := w.service.DeleteChat(t.Context(), w.ann, chat)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, m := withTools(t, script(calls(toolCall{"a", "look", `{"to":"1"}`})))
+			begun, cut := make(chan struct{}), make(chan struct{})
+			m.slow = func(ctx context.Context, _ tools.Call) { close(begun); <-ctx.Done(); close(cut) }
+			c := w.chat("x")
+			ctx, over := context.WithTimeout(t.Context(), 20*time.Second)
+			defer over()
+			done := make(chan error, 1)
+			go func() { done <- w.handle(ctx, c.Chat) }()
+			<-begun
+			w.service.Stopper = &early{Stopper: w.loop}
+			must(t, end(w, c.Chat))
+			select {
+			case <-cut:
+			case <-time.After(5 * time.Second):
+				t.Error("the tool still runs")
+			}
+			over()
+			<-done
+		})
 	}
 }
