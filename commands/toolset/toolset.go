@@ -46,14 +46,15 @@ func (s *Set) Offer(ctx context.Context, user string, m commands.ModelView, scop
 	if err != nil {
 		return nil, err
 	}
-	var out []tools.Tool
-	for _, g := range gates {
-		if g.closed != "" || off(scope, g.key) {
-			continue
-		}
-		list, err := s.family(ctx, g.key, out)
+	var before, out []tools.Tool
+	for _, g := range gates { // also closed ones: what is off must not lend its names to others
+		list, err := s.family(ctx, g.key, before)
 		if err != nil {
 			return nil, err
+		}
+		before = append(before, list...)
+		if g.closed != "" || off(scope, g.key) {
+			continue
 		}
 		out = append(out, slices.DeleteFunc(list, func(t tools.Tool) bool { return off(scope, t.Scope) })...)
 	}
@@ -154,10 +155,14 @@ func (s *Set) servers(ctx context.Context, before []tools.Tool) ([]tools.Tool, e
 	if err != nil {
 		return nil, err
 	}
+	own, err := s.Service.CustomTools(ctx) // those that are switched off keep their names
+	if err != nil {
+		return nil, err
+	}
 	var out []tools.Tool
 	taken := func(name string) bool {
 		is := func(t tools.Tool) bool { return t.Name == name }
-		return tools.BuiltIn(name) || slices.ContainsFunc(before, is) || slices.ContainsFunc(out, is)
+		return tools.BuiltIn(name) || slices.ContainsFunc(own, func(t commands.CustomView) bool { return t.State.Slug == name }) || slices.ContainsFunc(before, is) || slices.ContainsFunc(out, is)
 	}
 	for _, v := range all {
 		if !v.State.Enabled {
