@@ -150,7 +150,7 @@ func TestRepliesAsTheyAre(t *testing.T) {
 	for _, want := range []string{"~3,210 in", "~40 out", "~31.4 tok/s", "first after 1.2 s", "61 s", "~12.4 % of context"} {
 		d.says(".metrics", want)
 	}
-	d.lacks("main img").lacks("main script").says("#chat-status", "failed").says("#tools-"+made.Reply+"-1 b", hostile)
+	d.lacks("main img").lacks("main script").says("#chat-status", "failed").says("#toolhead-"+made.Reply+"-1-0 b", hostile)
 	if state := attr(d.node("#composer"), "data-state"); state != "idle" {
 		t.Errorf("the composer is %q", state)
 	}
