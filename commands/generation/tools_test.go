@@ -25,9 +25,21 @@ type machine struct {
 	slow func(ctx context.Context, call tools.Call)
 	give func(call tools.Call) tools.Result
 	none bool
+	// as changes a tool before it is offered.
+	as func(*tools.Tool)
 }
 
-func (m *machine) Offer(context.Context, string, commands.ModelView, map[string]bool) ([]tools.Tool, error) {
+func (m *machine) Offer(ctx context.Context, user string, v commands.ModelView, scope map[string]bool) ([]tools.Tool, error) {
+	list, err := m.offer()
+	for i := range list {
+		if m.as != nil {
+			m.as(&list[i])
+		}
+	}
+	return list, err
+}
+
+func (m *machine) offer() ([]tools.Tool, error) {
 	if m.none {
 		return nil, nil
 	}
@@ -421,6 +433,27 @@ func TestStopThatCameAtTheMomentOfAnAnswer(t *testing.T) {
 			}
 			over()
 			<-done
+		})
+	}
+}
+
+// TestAToolThatChangedWhileACardWaited: what was approved is not run when its
+// name has come to mean something else, or something of another risk.
+func TestAToolThatChangedWhileACardWaited(t *testing.T) {
+	for name, change := range map[string]func(*tools.Tool){
+		"label": func(x *tools.Tool) { x.Label = "Another party's" },
+		"risk":  func(x *tools.Tool) { x.Risk = events.RiskExecute },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, m := withTools(t, script(calls(toolCall{"a", "send", `{"to":"1"}`}), says("done")))
+			c := w.chat("x")
+			must(t, w.handle(t.Context(), c.Chat))
+			m.as = change
+			w.say(c.Chat, w.card(c.Chat), commands.Answer{Key: "0", Verdict: events.VerdictAllow})
+			r := w.reply(c.Chat, c.Reply)
+			if len(m.did()) != 0 || r.Status != events.Complete || r.Rounds[0].Calls[0].Status != events.ToolRefused {
+				t.Errorf("ran %q, %s, the call is %s", m.did(), r.Status, r.Rounds[0].Calls[0].Status)
+			}
 		})
 	}
 }
