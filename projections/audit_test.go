@@ -75,8 +75,8 @@ func story(t testing.TB, st *store.Store) {
 	as(t, st, model, chat, called...)
 	as(t, st, ann, chat, events.ConsentAnswered{Consent: "k", Session: "s1", Token: "t1", Address: "192.0.2.7", Answers: []events.ConsentAnswer{
 		{Key: "0", Verdict: events.VerdictAllow, Arguments: []byte(`{ "b":2, "a":1 }`)},
-		{Key: "1", Verdict: events.VerdictAlways, Pattern: "notes_add"},
-		{Key: "2", Verdict: events.VerdictDeny, Reason: marker, Text: marker}}},
+		{Key: "1", Verdict: events.VerdictAlways, Pattern: "notes_add", Arguments: []byte(`{"text":"` + marker + `", "a":"1"}`)}, // the same ones
+		{Key: "2", Verdict: events.VerdictDeny, Reason: marker, Text: marker, Arguments: []byte(`{"a":"2"}`)}}},                  // denied is not edited
 		events.ChatAllowAdded{Pattern: "notes_add", Consent: "k"}, events.ChatAllowAdded{Pattern: marker, Consent: "k"})
 	exit := 3
 	as(t, st, model, chat, events.ToolStarted{Reply: "r", Round: 1, Call: "call0", Consent: "k"}, events.ToolStarted{Reply: "r", Round: 1, Call: "call1", Consent: "k"},
@@ -300,9 +300,10 @@ func TestTheTrailOfADeletedChat(t *testing.T) {
 	set := openSet(t, st)
 	story(t, st)
 	as(t, st, ann, events.ChatStream("c"), events.ChatDeleted{})
+	as(t, st, model, events.ChatStream("c"), events.ToolFinished{Reply: "r", Round: 1, Call: "call0", Status: events.ToolStopped, Bytes: 7}) // it comes late
 	catchUp(t, set)
 	rows := trail(t, set, projections.AuditQuery{Owner: "ann"})
-	if len(rows) != 14 {
+	if len(rows) != 15 {
 		t.Errorf("%d rows", len(rows))
 	}
 	for _, r := range rows {

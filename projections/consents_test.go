@@ -3,6 +3,7 @@ package projections_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,15 @@ func TestWhatEndsACard(t *testing.T) {
 			catchUp(t, set)
 			if got := waiting(t, set, "ann"); !slices.Equal(got, c.want) {
 				t.Errorf("ann waits for %v, want %v in this order", got, c.want)
+			}
+			places := 0
+			for k := range dump(t, st, "consents") {
+				if strings.HasPrefix(k, "rkc\x00") {
+					places++
+				}
+			}
+			if places != len(c.want) {
+				t.Errorf("%d cards are still looked for", places)
 			}
 			if got := waiting(t, set, "bob"); !slices.Equal(got, []string{"bobs"}) {
 				t.Errorf("bob waits for %v", got)

@@ -90,6 +90,12 @@ func TestAuditIsOnesOwn(t *testing.T) {
 	if own, _ := types(s.audit(s.token(ann, "read"), "user=ann@example.test")); own < 4 {
 		t.Errorf("ann's token sees %d of hers", own)
 	}
+	if a := s.do(root, "PATCH", "/api/v1/users/"+bob.id, `{"name":"Robert"}`); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if seen := s.audit(bob, "type=user.changed").Items; len(seen) != 1 || len(s.audit(bob, "user=root@example.test").Items) != 0 {
+		t.Errorf("bob sees %+v, and whose address acted on him", seen)
+	}
 	if a, b := s.do(bob, "GET", "/api/v1/audit?user=ann@example.test", nil), s.do(bob, "GET", "/api/v1/audit?user=none@example.test", nil); a.status != b.status || string(a.body) != string(b.body) {
 		t.Errorf("who has an account is told: %s, %s", a.body, b.body)
 	}

@@ -138,6 +138,23 @@ func TestAnswerToAClosedCard(t *testing.T) {
 	}
 }
 
+func TestAnswerToAQuestion(t *testing.T) {
+	s := newServer(t)
+	ann := s.register("ann")
+	s.connect(ann)
+	chat := s.chat(ann, "hello")
+	s.append(events.ChatStream(chat.Chat), events.ReplyStarted{Reply: chat.Reply}, events.RoundStarted{Reply: chat.Reply, Round: 1},
+		events.ToolCalled{Reply: chat.Reply, Round: 1, Call: "c", Name: "ask_user", Arguments: []byte(`{}`)},
+		events.ConsentRequested{Consent: "k", Reply: chat.Reply, Round: 1, Kind: events.ConsentQuestion,
+			Items: []events.ConsentItem{{Key: "q", Call: "c", Name: "ask_user", Arguments: []byte(`{}`), Question: "Which way?", Options: []string{"left", "right"}}}})
+	a := s.do(ann, "POST", answersPath(chat, "k"), `{"answers":[{"key":"q","verdict":"allow","text":"neither"}]}`)
+	var got cardAnswer
+	a.json(t, &got)
+	if a.status != 200 || len(got.Answers) != 1 || got.Answers[0].Text != "neither" || !strings.Contains(string(s.stored("consent.answered")[0].Data), `"neither"`) {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
 func TestAnswersThatAreNone(t *testing.T) {
 	s, ann, bob, chat := withCard(t)
 	other := s.chat(ann, "another")
