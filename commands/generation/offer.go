@@ -111,13 +111,18 @@ type decided struct {
 
 // decide looks at the calls of a round, all at once: what was not offered, or
 // cannot be read, is refused in words that the model can act on; what must ask
-// goes onto one card. Allow is what the chat remembers now.
-func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string) decided {
+// goes onto one card. Allow is what the chat remembers now, used has the ids of
+// the reply's earlier calls.
+func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string, used map[string]bool) decided {
 	d := decided{question: true}
 	rules := policy.Rules{Ask: o.ask, Allow: both(o.allow, allow)}
 	for i, c := range res.Calls {
 		p := events.ToolCalled{Reply: r.reply, Round: n, Call: m.text(c.ID), Index: i, Name: m.text(c.Name),
 			Arguments: events.RawJSON("{}"), Raw: m.text(rawOf(c))}
+		if used[p.Call] { // some endpoints count from 0 in each round, and what is masked looks alike
+			p.Call = "call_" + r.loop.NewID()
+		}
+		used[p.Call] = true
 		if c.Extra != nil {
 			p.Extra = events.RawJSON(m.text(string(c.Extra)))
 		}
@@ -142,6 +147,19 @@ func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string) d
 		}
 	}
 	return d
+}
+
+// callIDs are the ids of a reply's calls.
+func callIDs(reply *transcript.Reply) map[string]bool {
+	out := map[string]bool{}
+	if reply != nil {
+		for _, x := range reply.Rounds {
+			for _, k := range x.Calls {
+				out[k.ID] = true
+			}
+		}
+	}
+	return out
 }
 
 // rawOf is what the model sent.

@@ -155,7 +155,8 @@ func (r *run) record(n int, o *offer, m mask, res *llm.Result, end events.RoundF
 	for {
 		b := r.cause
 		err := r.loop.Service.WithChat(context.WithoutCancel(r.life), r.chat, func(c *transcript.Chat) error {
-			d := r.decide(n, o, res, m, c.Allow)
+			_, reply := c.Reply(r.reply)
+			d := r.decide(n, o, res, m, c.Allow, callIDs(reply))
 			out := append(d.called, end)
 			if card := d.request(consent, r.reply, n, c, o, c.Allow, r.loop.Now()); card != nil {
 				out = append(out, card)
@@ -165,7 +166,7 @@ func (r *run) record(n int, o *offer, m mask, res *llm.Result, end events.RoundF
 				expect = events.Exactly(c.Deciding)
 			}
 			b.Parts = []events.Part{{Stream: events.ChatStream(r.chat), Expect: expect, Events: news(out)}}
-			if _, reply := c.Reply(r.reply); reply == nil || reply.Ended() {
+			if reply == nil || reply.Ended() {
 				b.Parts[0].Expect = events.WhileOpen(r.reply)
 			}
 			return nil

@@ -457,3 +457,32 @@ func TestAToolThatChangedWhileACardWaited(t *testing.T) {
 		})
 	}
 }
+
+// TestACallsIDIsItsOwn: ids that an endpoint uses again, or that are the same
+// once a secret in them is hidden, are told apart; else a call would run again
+// and again under the name of another.
+func TestACallsIDIsItsOwn(t *testing.T) {
+	w, m := withTools(t, script(calls(toolCall{"sk-secret-key", "look", `{"to":"1"}`}, toolCall{"***", "look", `{"to":"2"}`}),
+		calls(toolCall{"***", "look", `{"to":"3"}`}), says("done")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m.slow = func(context.Context, tools.Call) {
+		if len(m.did()) > 3 {
+			cancel()
+		}
+	}
+	c := w.chat("x")
+	must(t, w.handle(ctx, c.Chat))
+	ids := map[string]bool{}
+	for _, x := range w.reply(c.Chat, c.Reply).Rounds {
+		for _, k := range x.Calls {
+			ids[k.ID] = true
+		}
+	}
+	if len(m.did()) != 3 || len(ids) != 3 {
+		t.Errorf("ran %q, ids %v", m.did(), ids)
+	}
+	if told := w.told(); len(told) != 3 {
+		t.Errorf("the model was told %v", told)
+	}
+}
