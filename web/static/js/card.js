@@ -15,7 +15,8 @@ export const about = el => el.closest('[data-slot=all]') ? null : el.closest('[d
 const slot = (host, name) => host?.querySelector(`:scope > [data-slot=${name}]`)
 const hostOf = (card, item) => item || card.querySelector('[data-slot=all]')
 const many = card => itemsOf(card).length > 1
-const asks = card => card.dataset.kind === 'question'
+// asks says that an item is a question; a card may have both kinds.
+export const asks = item => !!item.querySelector('[data-slot=text]')
 
 export function start() {
   for (const event of ['lembas:frame', 'lembas:fetched', 'htmx:after:swap']) document.addEventListener(event, show)
@@ -55,7 +56,7 @@ function mark(card) {
     fold(item, 'deny', mine.denying, mine.reason)
     set(item, 'data-chosen', mine.verdict)
     for (const b of item.querySelectorAll('[data-verdict]:not([data-act])')) if (many(card)) set(b, 'aria-pressed', String(b.dataset.verdict === mine.verdict))
-    if (asks(card)) put(item, mine)
+    if (asks(item)) put(item, mine)
   }
   const all = part(card, null), left = itemsOf(card).filter(i => !settled(card, i)).length, n = itemsOf(card).length
   fold(hostOf(card, null), 'deny', all.denying, all.reason)
@@ -113,7 +114,7 @@ export function reply(card, item) {
   return item.querySelector('[type=radio]') && typeof option === 'string' ? option : text.trim()
 }
 
-const settled = (card, item) => asks(card) ? reply(card, item) : part(card, item).verdict
+const settled = (card, item) => asks(item) ? reply(card, item) : part(card, item).verdict
 
 // verdict is a press on Allow, Always or Deny… of one item, or of all.
 function verdict(card, item, v) {
@@ -168,14 +169,15 @@ on('card-unedit', el => {
 on('card-send', el => {
   const card = cardOf(el)
   if (!card || busy(card)) return
-  if (next(card)) return fault(card, asks(card) ? 'Answer each question, or choose not to answer.' : 'Decide each call first, or all at once.')
-  send(card, itemsOf(card).map(i => asks(card) ? { key: i.dataset.item, verdict: 'allow', text: reply(card, i) } : answer(card, i, part(card, i).verdict, part(card, i).reason)))
+  const open = next(card)
+  if (open) return fault(card, asks(open) ? 'Answer each question, or choose not to answer.' : 'Decide each call first, or all at once.')
+  send(card, itemsOf(card).map(i => asks(i) ? { key: i.dataset.item, verdict: 'allow', text: reply(card, i) } : answer(card, i, part(card, i).verdict, part(card, i).reason)))
 })
 
 // next goes to the first item that is open and gives it; to Send when none is.
 export function next(card) {
   const open = itemsOf(card).find(i => !settled(card, i))
-  const to = open ? open.querySelector(asks(card) ? '[type=radio], textarea' : '[data-verdict]') : card.querySelector('[data-act=card-send]')
+  const to = open ? open.querySelector(asks(open) ? '[type=radio], textarea' : '[data-verdict]') : card.querySelector('[data-act=card-send]')
   to?.focus()
   return open
 }

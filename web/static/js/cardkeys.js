@@ -1,7 +1,7 @@
 // Cards by keyboard: A, E and D while the focus is in a card and not in a field.
 // A click that only brings the window to the front answers nothing.
 
-import { about, cardOf, itemsOf, next } from './card.js'
+import { about, asks, cardOf, itemsOf, next } from './card.js'
 import { toast } from './toast.js'
 
 const keys = { a: '[data-verdict=allow]', e: '[data-act=card-edit]', d: '[data-verdict=deny]' }
@@ -40,8 +40,8 @@ const letter = e => /^[a-z]$/i.test(e.key) ? e.key.toLowerCase() : e.key.length 
 
 // press presses the button of the item that has the focus, else the one for all.
 function press(e, card, css) {
-  if (!css || card.dataset.kind === 'question') return
   const items = itemsOf(card), item = about(e.target) || (items.length === 1 && items[0])
+  if (!css || (item ? asks(item) : items.every(asks))) return
   const el = (item || card.querySelector('[data-slot=all]'))?.querySelector(css)
   if (!el) return
   e.preventDefault()
