@@ -23,7 +23,7 @@ test: deps ## all tests
 	$(GO) test -timeout 20m ./...
 
 # What drives a browser waits for it most of the time: it runs in make test only.
-BROWSER := ^Test(APersonSignsUp|Talking|SettingsOfOne|Administration|ByKeyboard|OnAPhone|KeepingChats|ComingBack|TheServerDies|WhatStreamed|Trouble|AnotherName|Screens)
+BROWSER := ^Test(APersonSignsUp|Cards|Talking|SettingsOfOne|Administration|ByKeyboard|OnAPhone|KeepingChats|ComingBack|TheServerDies|WhatStreamed|Trouble|AnotherName|Screens)
 
 race: deps ## the tests under the race detector (needs gcc)
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m -skip '$(BROWSER)' $$($(GO) list ./... | grep -v '/web/static/js$$')
