@@ -130,5 +130,12 @@ func sampleToolChats() map[string]any {
 	ended.Compact = templates.Compact{Running: true}
 	failed := chat("running", lines)
 	failed.Compact = templates.Compact{Error: "The endpoint stopped answering.", Detail: "upstream timed out"}
-	return map[string]any{"chat-card": chat("waiting", one), "chat-cards": chat("waiting", three), "chat-questions": chat("waiting", asks), "chat-calls": failed, "chat-records": ended}
+	var run []templates.Round
+	for i, l := range sampleLines("r1", 1)[4:8] {
+		l.N, l.Index = i+1, 0
+		run = append(run, templates.Round{Reply: "r1", N: i + 1, Tools: []templates.ToolLine{l}})
+	}
+	run[0].HTML = "<p>I'll look for it.</p>"
+	run = append(run, templates.Round{Reply: "r1", N: 5, HTML: "<p>Nothing there.</p>"})
+	return map[string]any{"chat-run": chat("running", run...), "chat-card": chat("waiting", one), "chat-cards": chat("waiting", three), "chat-questions": chat("waiting", asks), "chat-calls": failed, "chat-records": ended}
 }
