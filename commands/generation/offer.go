@@ -88,7 +88,11 @@ func (r *run) offer(ctx context.Context, t *target, wrap bool) (*offer, error) {
 	if wrap || r.loop.Tools == nil {
 		return o, nil
 	}
-	o.tools, err = r.loop.Tools.Offer(ctx, t.owner, t.model, scope)
+	model, err := r.loop.Service.Model(ctx, t.model.ID) // its switches as they are now
+	if err != nil {
+		return nil, err
+	}
+	o.tools, err = r.loop.Tools.Offer(ctx, t.owner, model, scope)
 	if err == nil && long && len(o.tools) > 0 {
 		o.tools = append(o.tools, r.readOutput())
 	}

@@ -27,9 +27,14 @@ type machine struct {
 	none bool
 	// as changes a tool before it is offered.
 	as func(*tools.Tool)
+	// models are those that tools were offered to.
+	models []commands.ModelView
 }
 
 func (m *machine) Offer(ctx context.Context, user string, v commands.ModelView, scope map[string]bool) ([]tools.Tool, error) {
+	m.mu.Lock()
+	m.models = append(m.models, v)
+	m.mu.Unlock()
 	list, err := m.offer()
 	for i := range list {
 		if m.as != nil {
@@ -484,5 +489,24 @@ func TestACallsIDIsItsOwn(t *testing.T) {
 	}
 	if told := w.told(); len(told) != 3 {
 		t.Errorf("the model was told %v", told)
+	}
+}
+
+// TestAModelsSwitchesCountFromTheNextRound: what a model was marked with when the
+// reply began is not what its later requests are offered.
+func TestAModelsSwitchesCountFromTheNextRound(t *testing.T) {
+	w, m := withTools(t, script(calls(toolCall{"a", "look", `{"to":"1"}`}), says("done")))
+	no := false
+	m.slow = func(context.Context, tools.Call) {
+		_, err := w.service.ChangeModel(context.Background(), w.ann, m.models[0].ID, commands.PatchModel{Flags: map[string]*bool{"tool_custom": &no}})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	c := w.chat("x")
+	must(t, w.handle(t.Context(), c.Chat))
+	last := m.models[len(m.models)-1]
+	if on, there := last.State.Flags["tool_custom"]; on || !there {
+		t.Errorf("the last request was for a model with %v", last.State.Flags)
 	}
 }
