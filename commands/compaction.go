@@ -16,6 +16,9 @@ type Compacting struct {
 // Compact asks for a summary of a chat so far, which then stands for its turns
 // in what the model is sent. The turns stay in the transcript.
 func (s *Service) Compact(ctx context.Context, c Caller, chat string) (Compacting, events.Result, error) {
+	if err := s.mayChat(ctx, c); err != nil {
+		return Compacting{}, events.Result{}, err
+	}
 	id := s.NewID()
 	return onChat(ctx, s, c, chat, func(t *transcript.Chat) ([]events.Payload, Compacting, error) {
 		if err := mustBeIdle(t); err != nil {

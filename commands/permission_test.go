@@ -31,4 +31,7 @@ func TestPermissions(t *testing.T) {
 	if _, _, err := w.SubmitMessage(t.Context(), bob, "none", "x"); !errors.Is(err, events.ErrForbidden) {
 		t.Errorf("a message without chat.use: %v", err)
 	}
+	if _, _, err := w.Compact(t.Context(), bob, "none"); !errors.Is(err, events.ErrForbidden) {
+		t.Errorf("a summary without chat.use: %v", err)
+	}
 }
