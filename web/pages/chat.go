@@ -18,7 +18,7 @@ import (
 func (p *Pages) newChat(w http.ResponseWriter, r *http.Request) error {
 	at := p.Service.Log.Head()
 	u := me(r)
-	v := templates.NewChat{Greeting: "What is on your mind, " + u.Name + "?", Suggestions: suggestions()}
+	v := templates.NewChat{Greeting: "What is on your mind, " + u.Name + "?", Suggestions: suggestions(p.Demo)}
 	model, effort := u.Preferences.DefaultModel, ""
 	if id := r.URL.Query().Get("folder"); id != "" {
 		if f, ok := u.Folders[id]; ok {
@@ -58,7 +58,17 @@ func (p *Pages) newChat(w http.ResponseWriter, r *http.Request) error {
 	return p.page(w, "new", v)
 }
 
-func suggestions() []templates.Suggestion {
+// suggestions are first messages. The demo's scripted models act on the words in
+// theirs.
+func suggestions(demo bool) []templates.Suggestion {
+	if demo {
+		return []templates.Suggestion{
+			{Title: "Approve", Text: "Use your tools, and ask me first."},
+			{Title: "Decide", Text: "Show me a card with three calls."},
+			{Title: "Answer", Text: "Ask me your questions."},
+			{Title: "Stop", Text: "Call a tool in a loop until I stop you."},
+		}
+	}
 	return []templates.Suggestion{
 		{Title: "Explain", Text: "Explain how an append-only log works, to somebody who knows databases."},
 		{Title: "Write", Text: "Write a polite reminder to a colleague about an overdue review."},
