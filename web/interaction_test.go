@@ -322,8 +322,8 @@ func TestScopeAndAllow(t *testing.T) {
 	if h := patch(`{"scope":{"fetch":false,"custom:weather":false}}`); len(h.Scope) != 2 {
 		t.Errorf("%+v", h)
 	}
-	if h := patch(`{"scope":{"fetch":true}}`); len(h.Scope) != 1 || h.Scope["custom:weather"] {
-		t.Errorf("%+v", h)
+	if h := patch(`{"scope":{"fetch":true,"mcp:files":false}}`); len(h.Scope) != 1 || h.Scope["mcp:files"] {
+		t.Errorf("the scope is set whole, and what is on is not kept: %+v", h)
 	}
 	if h := patch(`{"title":"x"}`); len(h.Scope) != 1 {
 		t.Errorf("what was not sent changed: %+v", h)
