@@ -149,7 +149,7 @@ func checkReply(item *events.ConsentItem, a Answer, out events.ConsentAnswer, fi
 	switch {
 	case a.Verdict == events.VerdictAlways:
 		return out, events.Invalid(field("verdict"), "a question is answered with allow and text, or declined with deny")
-	case len(a.Arguments) > 0:
+	case len(a.Arguments) > 0 && string(a.Arguments) != "null":
 		return out, events.Invalid(field("arguments"), "a question has no arguments to correct")
 	case a.Verdict == events.VerdictAllow && strings.TrimSpace(a.Text) == "":
 		return out, events.Invalid(field("text"), "the answer is empty; choose one or write one")
@@ -172,16 +172,16 @@ func correctedArguments(item *events.ConsentItem, raw json.RawMessage) (json.Raw
 	if err != nil {
 		return nil, err
 	}
+	_, had := shown[item.Edits]
+	_, has := given[item.Edits]
 	text, ok := given[item.Edits].(string)
-	if item.Edits == "" {
-		text, ok = "", true
-	}
+	edits := item.Edits != "" && (had || has) // an optional argument may be on neither side
 	switch {
-	case !ok:
+	case edits && !ok:
 		return nil, fmt.Errorf("%q must be a text", item.Edits)
 	case len(text) > maxArgument:
 		return nil, fmt.Errorf("%q may have at most %d bytes", item.Edits, maxArgument)
-	case item.Edits != "" && strings.TrimSpace(text) == "":
+	case edits && strings.TrimSpace(text) == "":
 		return nil, fmt.Errorf("%q must not be empty; deny the item instead", item.Edits)
 	}
 	for name := range given {
@@ -189,7 +189,7 @@ func correctedArguments(item *events.ConsentItem, raw json.RawMessage) (json.Raw
 			return nil, fmt.Errorf("%q was not shown on the card", clip(name, 100))
 		}
 	}
-	changed := false
+	changed := edits && !had
 	for name, v := range shown {
 		now, there := given[name]
 		if there && reflect.DeepEqual(now, v) {

@@ -175,3 +175,33 @@ func TestScopeNarrows(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestAnArgumentThatTheModelLeftOut: what a person types for it is not lost, and
+// leaving it out again is no edit.
+func TestAnArgumentThatTheModelLeftOut(t *testing.T) {
+	item := &events.ConsentItem{Key: "0", Name: "send", Arguments: events.RawJSON(`{"why":"x"}`), Edits: "to"}
+	for given, want := range map[string]string{`{"why":"x"}`: "", `{"why":"x","to":"me"}`: `{"to":"me","why":"x"}`} {
+		got, err := checkAnswer(item, Answer{Key: "0", Verdict: events.VerdictAllow, Arguments: json.RawMessage(given)})
+		if err != nil || string(got.Arguments) != want {
+			t.Errorf("%s: %s (%v)", given, got.Arguments, err)
+		}
+	}
+	for _, given := range []string{`{"why":"x","to":""}`, `{"why":"x","to":1}`, `{"to":"me"}`} {
+		if got, err := checkAnswer(item, Answer{Key: "0", Verdict: events.VerdictAllow, Arguments: json.RawMessage(given)}); err == nil {
+			t.Errorf("%s: %s", given, got.Arguments)
+		}
+	}
+}
+
+// TestNullIsNoCorrection: clients send it for what they leave out.
+func TestNullIsNoCorrection(t *testing.T) {
+	for _, item := range []*events.ConsentItem{{Key: "0", Question: "which?"}, {Key: "0", Name: "send", Arguments: events.RawJSON(`{}`)}} {
+		a := Answer{Key: "0", Verdict: events.VerdictAllow, Arguments: json.RawMessage("null")}
+		if item.Question != "" {
+			a.Text = "this"
+		}
+		if got, err := checkAnswer(item, a); err != nil || got.Arguments != nil {
+			t.Errorf("%+v: %+v (%v)", item, got, err)
+		}
+	}
+}
