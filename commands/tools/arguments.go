@@ -101,7 +101,9 @@ func (sh shape) repair(raw string) map[string]any {
 		raw = text
 	} else if json.Valid([]byte(raw)) && !slices.Contains(sh.types(name), "string") {
 		var v any
-		if json.Unmarshal([]byte(raw), &v) == nil {
+		dec := json.NewDecoder(strings.NewReader(raw))
+		dec.UseNumber()
+		if dec.Decode(&v) == nil {
 			return map[string]any{name: v}
 		}
 	}

@@ -73,3 +73,12 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// TestANumberAloneKeepsItsDigits: what a card shows is what the model sent.
+func TestANumberAloneKeepsItsDigits(t *testing.T) {
+	tool := Tool{Spec: Spec{Schema: json.RawMessage(`{"type":"object","required":["id"],"properties":{"id":{"type":"integer"}}}`)},
+		Run: runs}
+	if got, err := tool.Arguments("12345678901234567891"); err != nil || string(got) != `{"id":12345678901234567891}` {
+		t.Errorf("%s (%v)", got, err)
+	}
+}
