@@ -71,8 +71,19 @@ function failed(card, err) {
   left.delete(id)
   changed()
   fault(card, err.status === 404 ? 'This card is not there any more; its chat may have been deleted. Reload the page.'
-    : err.status === 422 ? `${err.message} Change the answer and send it again.`
+    : err.status === 422 ? `${wrong(card, err)} Change the answer and send it again.`
       : `${err.message} Your answer was not taken and is kept here: try again.`)
+}
+
+// wrong says what is wrong with an answer, and where there are several items with which.
+function wrong(card, err) {
+  const words = Object.entries(err.errors).map(([field, e]) => {
+    const said = String(e?.detail || e), key = /^answers\[(.*)\]/.exec(field)?.[1]
+    const item = [...card.querySelectorAll('[data-item]')].find((i, _, all) => all.length > 1 && i.dataset.item === key)
+    const where = item?.ariaLabel || item?.querySelector('legend')?.textContent.trim()
+    return (where ? `${where}: ` : '') + said.slice(0, 1).toUpperCase() + said.slice(1).replace(/[^.!?]$/, '$&.')
+  })
+  return words.join(' ') || err.message
 }
 
 // fault says in the card what is wrong, at once and aloud; '' takes it away.
