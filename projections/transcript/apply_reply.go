@@ -32,6 +32,7 @@ func (c *Chat) stepReply(e *events.Envelope, p events.Payload) {
 		}
 		t.Replies = append(t.Replies, &Reply{ID: p.Reply, Message: p.Message, Reason: p.Reason, Model: p.Model,
 			Status: Streaming, TextNo: len(t.Texts) - 1, Requested: e.Time, Position: e.Position})
+		c.CompactError = nil // it was read
 		if c.Summary != nil && c.Summary.N >= t.N {
 			c.Summary = nil // it tells of what is said anew
 		}

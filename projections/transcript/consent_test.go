@@ -109,3 +109,16 @@ func TestSummaryEndsWithWhatItTellsOf(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyThereIsNoSummaryIsSaidOnce: with the next turn it has been read.
+func TestWhyThereIsNoSummaryIsSaidOnce(t *testing.T) {
+	c := fold(t, after(opening, events.ReplyFinished{Reply: "r1", Status: events.Complete}, events.CompactionRequested{Compaction: "k", Message: "t1"},
+		events.CompactionFailed{Compaction: "k", Error: events.RoundError{Kind: "empty", Message: "nothing came"}})...)
+	if c.Compacting != "" || c.CompactError == nil || c.CompactError.Message != "nothing came" {
+		t.Fatalf("%q, %+v", c.Compacting, c.CompactError)
+	}
+	more(t, c, events.MessageSubmitted{Message: "t2", Text: "go on"}, events.ReplyRequested{Reply: "r2", Message: "t2"})
+	if c.CompactError != nil {
+		t.Errorf("%+v", c.CompactError)
+	}
+}
