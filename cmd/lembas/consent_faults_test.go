@@ -275,11 +275,11 @@ func TestChangesWhileCallsAreQueued(t *testing.T) {
 	}
 }
 
-// TestAToolTakenAwayBetweenAllowAndItsTurn: four calls run, the fifth waits for
-// a place; what is switched off meanwhile is not run (F44).
-func TestAToolTakenAwayBetweenAllowAndItsTurn(t *testing.T) {
-	d := newDesk(t)
-	going, release := make(chan struct{}, 8), make(chan struct{})
+// sixQueued begins a round with six calls that were allowed: four hang until
+// release is closed, two wait for a place.
+func (d *desk) sixQueued(release chan struct{}) (chat, reply string) {
+	d.t.Helper()
+	going := make(chan struct{}, 6)
 	d.tool.does(func(_ http.ResponseWriter, r *http.Request, _ string) bool {
 		going <- struct{}{}
 		select {
@@ -292,29 +292,53 @@ func TestAToolTakenAwayBetweenAllowAndItsTurn(t *testing.T) {
 	for i := range 6 {
 		calls = append(calls, calling("press", fmt.Sprint("n", i)))
 	}
-	chat, reply := d.begin(once("places", calls...))
+	chat, reply = d.begin(once("places", calls...))
 	card := d.ann.card(chat, 1)
 	d.ann.want(200, "POST", cardPath(chat, card), verdicts(card, "allow"))
 	for range 4 {
 		<-going
 	}
+	return chat, reply
+}
+
+// TestAScopeThatChangesWithinARound: what was allowed and is queued goes on as it
+// was allowed; the next round is not offered what was taken away (F44).
+func TestAScopeThatChangesWithinARound(t *testing.T) {
+	d := newDesk(t)
+	release := make(chan struct{})
+	chat, reply := d.sixQueued(release)
 	d.ann.want(200, "PATCH", "/api/v1/chats/"+chat, map[string]any{"scope": map[string]bool{"custom": false}})
 	close(release)
 	if status := d.ann.awaitEnd(chat, reply); status != events.Complete {
 		t.Errorf("ended %s", status)
 	}
-	// Whether the two that waited ran is the chat's scope's word, at the round's
-	// end at the latest; none ran twice.
-	for nonce, n := range d.tool.ran() {
-		if n != 1 {
-			t.Errorf("%s ran %d times", nonce, n)
-		}
+	if want := map[string]int{"n0": 1, "n1": 1, "n2": 1, "n3": 1, "n4": 1, "n5": 1}; !maps.Equal(d.tool.ran(), want) {
+		t.Errorf("ran %v", d.tool.ran())
 	}
-	var offered deskRequest
-	must(t, json.Unmarshal(d.e.body(d.e.count()), &offered))
-	for _, tool := range offered.Tools {
+	var next deskRequest
+	must(t, json.Unmarshal(d.e.body(d.e.count()), &next))
+	for _, tool := range next.Tools {
 		if strings.Contains(string(tool), `"press"`) {
 			t.Errorf("the next round was offered %s", tool)
+		}
+	}
+}
+
+// TestStopWhileCallsAreQueued: the four that run are left, the two that wait for
+// a place never begin, and all six are stopped (F43).
+func TestStopWhileCallsAreQueued(t *testing.T) {
+	d := newDesk(t)
+	chat, reply := d.sixQueued(nil)
+	d.ann.want(202, "POST", "/api/v1/chats/"+chat+"/stop", nil)
+	if status := d.ann.awaitEnd(chat, reply); status != events.Stopped {
+		t.Errorf("ended %s", status)
+	}
+	if seen := d.types(chat); seen["tool.started"] != 4 || d.tool.total() != 4 {
+		t.Errorf("%d began, ran %v", seen["tool.started"], d.tool.ran())
+	}
+	for id, k := range d.ann.transcript(chat).tools() {
+		if k["status"] != events.ToolStopped {
+			t.Errorf("%s: %v", id, k)
 		}
 	}
 }
