@@ -166,8 +166,6 @@ func isOf(v any, kind string) bool {
 		return kind == "number" || kind == "integer" && !strings.ContainsAny(v.String(), ".eE")
 	case []any:
 		return kind == "array"
-	case float64:
-		return kind == "number" || kind == "integer" && v == float64(int64(v))
 	case map[string]any:
 		return kind == "object"
 	}
