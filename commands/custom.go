@@ -21,15 +21,16 @@ type CustomView struct {
 	ID      string
 	State   events.CustomState
 	Created time.Time
+	Changed time.Time // when it came to be what it is
 }
 
 func (in *Instance) applyCustom(e *events.Envelope, p events.Payload) {
 	switch p := p.(type) {
 	case events.CustomAdded:
-		in.Tools[p.Tool] = &CustomView{ID: p.Tool, State: p.State, Created: e.Time}
+		in.Tools[p.Tool] = &CustomView{ID: p.Tool, State: p.State, Created: e.Time, Changed: e.Time}
 	case events.CustomChanged:
 		if t := in.Tools[p.Tool]; t != nil {
-			t.State = p.State
+			t.State, t.Changed = p.State, e.Time
 		}
 	case events.CustomRemoved:
 		delete(in.Tools, p.Tool)

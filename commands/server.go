@@ -36,6 +36,7 @@ type ServerView struct {
 	ID      string
 	State   events.ServerState
 	Created time.Time
+	Changed time.Time // when it or what an administrator saw of its tools last changed
 	Listed  time.Time // of the last look at its tools
 	Error   string    // of that look
 	Known   bool      // a look at its tools went well once
@@ -51,10 +52,10 @@ func (v *ServerView) Held(t events.ServerTool) bool { return v.Reviewed[t.Name] 
 func (in *Instance) applyServer(e *events.Envelope, p events.Payload) {
 	switch p := p.(type) {
 	case events.ServerAdded:
-		in.Servers[p.Server] = &ServerView{ID: p.Server, State: p.State, Created: e.Time, Reviewed: map[string]string{}}
+		in.Servers[p.Server] = &ServerView{ID: p.Server, State: p.State, Created: e.Time, Changed: e.Time, Reviewed: map[string]string{}}
 	case events.ServerChanged:
 		if v := in.Servers[p.Server]; v != nil {
-			v.State = p.State
+			v.State, v.Changed = p.State, e.Time
 		}
 	case events.ServerListed:
 		if v := in.Servers[p.Server]; v != nil {
@@ -67,6 +68,7 @@ func (in *Instance) applyServer(e *events.Envelope, p events.Payload) {
 		if v := in.Servers[p.Server]; v != nil {
 			v.Reviewed = maps.Clone(v.Reviewed) // a copy of the view keeps its own
 			maps.Copy(v.Reviewed, p.Digests)
+			v.Changed = e.Time
 		}
 	case events.ServerRemoved:
 		delete(in.Servers, p.Server)

@@ -197,7 +197,7 @@ func (r *run) runCall(ctx context.Context, t *target, x *transcript.Round, k *tr
 	if tool == nil || tool.Run == nil {
 		return r.append(nil, r.over(x.N, k, events.ToolRefused, "Not run: this tool was switched off meanwhile."))
 	}
-	if tool.Risk != k.Risk || tool.Label != k.Label { // what was decided about is another one
+	if tool.Risk != k.Risk || tool.Label != k.Label || tool.Changed.After(x.Started) { // what was decided about is another one
 		return r.append(nil, r.over(x.N, k, events.ToolRefused, "Not run: this tool was changed meanwhile. Call it again if it is still needed."))
 	}
 	if err := r.append(nil, events.ToolStarted{Reply: r.reply, Round: x.N, Call: k.ID, Consent: k.Consent}); err != nil {

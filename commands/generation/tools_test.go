@@ -446,8 +446,9 @@ func TestStopThatCameAtTheMomentOfAnAnswer(t *testing.T) {
 // name has come to mean something else, or something of another risk.
 func TestAToolThatChangedWhileACardWaited(t *testing.T) {
 	for name, change := range map[string]func(*tools.Tool){
-		"label": func(x *tools.Tool) { x.Label = "Another party's" },
-		"risk":  func(x *tools.Tool) { x.Risk = events.RiskExecute },
+		"label":        func(x *tools.Tool) { x.Label = "Another party's" },
+		"risk":         func(x *tools.Tool) { x.Risk = events.RiskExecute },
+		"what it does": func(x *tools.Tool) { x.Changed = time.Now() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, m := withTools(t, script(calls(toolCall{"a", "send", `{"to":"1"}`}), says("done")))

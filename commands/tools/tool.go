@@ -23,6 +23,9 @@ type Spec struct {
 	Detail   string
 	Guidance string        // for the system prompt, "" for none
 	Timeout  time.Duration // of one call
+	// Changed is when its name came to mean this, zero for always. What was
+	// decided before is not run.
+	Changed time.Time
 }
 
 // Tool is a tool with its runner.

@@ -144,7 +144,9 @@ func (s *Set) custom(ctx context.Context) ([]tools.Tool, error) {
 			return nil, err
 		}
 		if err == nil {
-			out = append(out, custom.New(t.State, secrets, s.Guard))
+			tool := custom.New(t.State, secrets, s.Guard)
+			tool.Changed = t.Changed
+			out = append(out, tool)
 		}
 	}
 	return out, nil
@@ -173,7 +175,10 @@ func (s *Set) servers(ctx context.Context, before []tools.Tool) ([]tools.Tool, e
 			return nil, err
 		}
 		if err == nil {
-			out = append(out, s.MCP.Tools(mcp.Server{State: v.State, Tools: v.Tools, Held: v.Held}, secrets, taken)...)
+			for _, tool := range s.MCP.Tools(mcp.Server{State: v.State, Tools: v.Tools, Held: v.Held}, secrets, taken) {
+				tool.Changed = v.Changed
+				out = append(out, tool)
+			}
 		}
 	}
 	return out, nil

@@ -107,3 +107,48 @@ func TestANameMeansOneToolWhateverIsOff(t *testing.T) {
 		t.Errorf("the tool is switched off: the server's is called %q, want %q", got, want)
 	}
 }
+
+// TestWhenAToolCameToBeWhatItIs: a change of the row, or another row of the same
+// name, is after what was decided about the tool before.
+func TestWhenAToolCameToBeWhatItIs(t *testing.T) {
+	custom := events.CustomState{Slug: "weather", Label: "Weather", Risk: events.RiskRead, Enabled: true, Method: "GET", URL: "https://one.example/", Timeout: 5}
+	server := events.ServerState{Slug: "files", Name: "Files", URL: "https://two.example/", Risk: events.RiskRead, Enabled: true, Timeout: 5}
+	set := newSet(t, events.CustomAdded{Tool: "t", State: custom}, events.ServerAdded{Server: "s", State: server},
+		events.ServerListed{Server: "s", Tools: []events.ServerTool{{Name: "send", Schema: json.RawMessage(`{"type":"object"}`), Digest: "d"}}},
+		events.ServerReviewed{Server: "s", Digests: map[string]string{"send": "d"}})
+	r, _, err := set.Service.Register(t.Context(), commands.Caller{}, commands.Register{Email: "ann@example.test", Password: "correct horse"})
+	must(t, err)
+	changed := func(name string) time.Time {
+		t.Helper()
+		list, err := set.Offer(t.Context(), r.User, commands.ModelView{State: events.ModelState{Tools: true}}, nil)
+		must(t, err)
+		for _, x := range list {
+			if x.Name == name {
+				return x.Changed
+			}
+		}
+		t.Fatalf("no %s", name)
+		return time.Time{}
+	}
+	for _, c := range []struct {
+		tool   string
+		change []events.Payload
+	}{
+		{"weather", []events.Payload{events.CustomChanged{Tool: "t", State: custom}}},
+		{"weather", []events.Payload{events.CustomRemoved{Tool: "t"}, events.CustomAdded{Tool: "u", State: custom}}},
+		{"files_send", []events.Payload{events.ServerChanged{Server: "s", State: server}}},
+		{"files_send", []events.Payload{events.ServerReviewed{Server: "s", Digests: map[string]string{"send": "d"}}}},
+	} {
+		before := changed(c.tool)
+		var list []events.New
+		for _, p := range c.change {
+			list = append(list, events.New{Payload: p})
+		}
+		_, err := set.Service.Log.Append(t.Context(), events.Batch{Actor: events.Actor{Kind: events.System, ID: "x"}, Correlation: "c", Causation: "d",
+			Parts: []events.Part{{Stream: events.InstanceStream, Events: list}}})
+		must(t, err)
+		if now := changed(c.tool); before.IsZero() || !now.After(before) {
+			t.Errorf("%s after %s: %v, before %v", c.tool, c.change[0].EventType(), now, before)
+		}
+	}
+}
