@@ -90,6 +90,7 @@ function wrong(card, err) {
 export function fault(card, words) {
   const el = card.querySelector('[data-slot=error]')
   if (el && el.textContent !== words) el.textContent = words
+  if (words) el?.scrollIntoView({ block: 'nearest' })
 }
 
 // done: the card is a record now, and no card again.
