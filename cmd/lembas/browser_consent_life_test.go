@@ -159,6 +159,8 @@ func dyingServer(t *testing.T, c *court) {
 	p.until(`document.querySelector('.banner.lost').getClientRects().length`)
 	p.click(`.card [data-verdict=allow]`)
 	p.until(waitingCard + `.querySelector('[data-slot=error]').innerText.includes('kept here') && ` + waitingCard + `.ariaBusy !== 'true'`)
+	const seen = `(r => r.height > 10 && r.bottom <= document.querySelector('#scroll').getBoundingClientRect().bottom + 1)(` + waitingCard + `.querySelector('[data-slot=error]').getBoundingClientRect())`
+	p.until(seen)
 	p.shot("cards-26-dead")
 	c.start()
 	p.until(`document.body.dataset.connection === 'live' && !document.querySelector('.banner.lost').getClientRects().length`)
