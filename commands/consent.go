@@ -93,7 +93,7 @@ func answerConsent(t *transcript.Chat, card *transcript.Consent, c Caller, answe
 		}
 	}
 	out := []events.Payload{said}
-	remembered := slices.Clone(t.Allow)
+	var remembered []string // one that the list has already is given anew: its tool has changed since
 	for _, a := range said.Answers {
 		if a.Pattern != "" && !slices.Contains(remembered, a.Pattern) {
 			remembered = append(remembered, a.Pattern)

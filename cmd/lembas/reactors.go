@@ -50,7 +50,6 @@ func startReactors(ctx context.Context, a *app, push func(context.Context, *even
 		{"disabled-connections", "connection.changed", a.loop.EndDisabled},
 		{"removed-connections", "connection.removed", a.loop.EndDisabled},
 		{"disabled-models", "model.changed", a.loop.EndDisabled},
-		{"removed-models", "model.removed", a.loop.EndDisabled},
 	} {
 		sub, err := b.Subscriber(bus.Config{Group: r.group, Order: bus.OrderStream, RedeliverAfter: 2 * time.Second})
 		if err != nil {

@@ -48,7 +48,6 @@ var (
 	errStopped  = errors.New("stopped by the person")
 	errWallTime = errors.New("the reply took longer than this instance allows")
 	errOutput   = errors.New("the reply is longer than this instance allows")
-	errRunning  = errors.New("this process answers the reply already")
 )
 
 // run is one reply in this process.
@@ -110,10 +109,7 @@ func (l *Loop) Handle(ctx context.Context, env *events.Envelope) error {
 	}
 	r := l.newRun(ctx, env, req.Reply, req.Model)
 	defer r.cancel(nil)
-	if !l.enter(r) {
-		return errRunning // not nil: an acknowledgement before its end would lose it in a crash
-	}
-	return r.take()
+	return r.takeInTurn()
 }
 
 // newRun is the work on a reply that an event set off; cancel ends it.
@@ -122,6 +118,17 @@ func (l *Loop) newRun(ctx context.Context, env *events.Envelope, reply, model st
 		cause: events.Batch{Actor: events.Actor{Kind: events.Model, ID: model}, Correlation: env.Correlation, Causation: env.Ref()}}
 	r.work, r.cancel = context.WithCancelCause(ctx)
 	return r
+}
+
+// takeInTurn does the work of a run when no other of this process has the reply.
+// It does not return before: an acknowledgement would lose the reply in a crash.
+func (r *run) takeInTurn() error {
+	for !r.loop.enter(r) {
+		if err := r.loop.left(r.life, r.reply); err != nil {
+			return err
+		}
+	}
+	return r.take()
 }
 
 // take does the work of a run that has entered.

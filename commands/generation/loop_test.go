@@ -309,9 +309,16 @@ func TestOneReplyHasOneLoop(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.handle(context.Background(), c.Chat) }()
 	w.until(c.Chat, ofType("reply.chunk"))
-	again := w.handle(t.Context(), c.Chat) // a second delivery while the first works
+	again := make(chan error, 1)
+	go func() { again <- w.handle(context.Background(), c.Chat) }() // a second delivery while the first works
+	select {
+	case err := <-again:
+		t.Errorf("the second delivery was acknowledged before the reply had ended: %v", err)
+	default:
+	}
 	close(release)
-	if again == nil {
+	must(t, <-again)
+	if r := w.reply(c.Chat, c.Reply); !r.Ended() {
 		t.Error("the second delivery was acknowledged before the reply had ended")
 	}
 	must(t, <-done)

@@ -71,8 +71,10 @@ func (r *run) offer(ctx context.Context, t *target, wrap bool) (*offer, error) {
 	o := &offer{wrap: wrap}
 	var scope map[string]bool
 	var long bool
+	var since map[string]time.Time
 	err := r.loop.Service.WithChat(ctx, r.chat, func(c *transcript.Chat) error {
 		scope, o.allow = maps.Clone(c.Scope), slices.Clone(c.Allow)
+		since = maps.Clone(c.AllowedAt)
 		_, reply := c.Reply(r.reply)
 		long = reply != nil && hasLongOutput(reply)
 		return nil
@@ -96,6 +98,10 @@ func (r *run) offer(ctx context.Context, t *target, wrap bool) (*offer, error) {
 	if err == nil && long && len(o.tools) > 0 {
 		o.tools = append(o.tools, r.readOutput())
 	}
+	o.allow = slices.DeleteFunc(o.allow, func(pattern string) bool {
+		t := o.tool(pattern) // what was allowed always was this tool as it was then
+		return t != nil && t.Changed.After(since[pattern])
+	})
 	return o, err
 }
 
@@ -231,6 +237,9 @@ func (d *decided) card(tool *tools.Tool, p events.ToolCalled, rules policy.Rules
 			d.items = append(d.items, one)
 		}
 		return ""
+	}
+	if tool.Gate == "" {
+		return "" // read_output: the model had it already
 	}
 	word := rules.Decide(p.Name, p.Risk, p.Arguments)
 	if !word.Ask {

@@ -79,12 +79,7 @@ func (l *Loop) Resume(ctx context.Context, env *events.Envelope) error {
 	if l.Since > 0 && env.Position > l.Since {
 		r.fresh = append(r.fresh, consent)
 	}
-	for !l.enter(r) { // the run that put the card up is about to leave
-		if err := l.left(ctx, reply); err != nil {
-			return err
-		}
-	}
-	return r.take()
+	return r.takeInTurn()
 }
 
 // left waits until no run of this process has the reply.

@@ -464,6 +464,49 @@ func TestAToolThatChangedWhileACardWaited(t *testing.T) {
 	}
 }
 
+// TestAlwaysIsOfTheToolAsItWas: a tool that was changed since asks again, until
+// it is allowed anew.
+func TestAlwaysIsOfTheToolAsItWas(t *testing.T) {
+	w, m := withTools(t, func(_ int, rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Had-Results") != "" {
+			stream(rw, "done")
+			return
+		}
+		calling(rw, toolCall{"a", "send", `{"to":"1"}`})
+	})
+	c := w.chat("x")
+	must(t, w.handle(t.Context(), c.Chat))
+	w.say(c.Chat, w.card(c.Chat), commands.Answer{Key: "0", Verdict: events.VerdictAlways})
+	w.send(c.Chat, "again")
+	if len(m.did()) != 2 {
+		t.Fatalf("what was allowed always asks: ran %q", m.did())
+	}
+	changed := time.Now()
+	m.as = func(x *tools.Tool) { x.Changed = changed }
+	w.send(c.Chat, "and again")
+	if len(m.did()) != 2 {
+		t.Fatalf("a changed tool ran: %q", m.did())
+	}
+	w.say(c.Chat, w.card(c.Chat), commands.Answer{Key: "0", Verdict: events.VerdictAlways})
+	w.send(c.Chat, "once more")
+	if len(m.did()) != 4 {
+		t.Errorf("what was allowed anew asks: ran %q", m.did())
+	}
+}
+
+// TestReadingOnNeverAsks: the model has had the output.
+func TestReadingOnNeverAsks(t *testing.T) {
+	w, m := withTools(t, script(calls(toolCall{"a", "look", `{"to":"1"}`}), calls(toolCall{"b", "read_output", `{"call":"a"}`}), says("done")))
+	w.set(map[string]string{"tools.ask": `["read"]`})
+	m.give = func(tools.Call) tools.Result { return tools.Result{Status: events.ToolOK, Output: strings.Repeat("x", 2*maxInlineOutput)} }
+	c := w.chat("x")
+	must(t, w.handle(t.Context(), c.Chat))
+	w.say(c.Chat, w.card(c.Chat), commands.Answer{Key: "0", Verdict: events.VerdictAllow})
+	if r := w.reply(c.Chat, c.Reply); r.Status != events.Complete || r.Rounds[1].Calls[0].Status != events.ToolOK {
+		t.Errorf("%s", r.Status)
+	}
+}
+
 // TestACallsIDIsItsOwn: ids that an endpoint uses again, or that are the same
 // once a secret in them is hidden, are told apart; else a call would run again
 // and again under the name of another.

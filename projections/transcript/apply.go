@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"slices"
+	"time"
 
 	"lembas/events"
 )
@@ -94,8 +95,12 @@ func (c *Chat) stepChat(e *events.Envelope, p events.Payload) {
 		if !slices.Contains(c.Allow, p.Pattern) {
 			c.Allow = append(c.Allow, p.Pattern)
 		}
+		if c.AllowedAt == nil {
+			c.AllowedAt = map[string]time.Time{}
+		}
+		c.AllowedAt[p.Pattern] = e.Time
 	case events.ChatAllowCleared:
-		c.Allow = nil
+		c.Allow, c.AllowedAt = nil, nil
 	case events.ChatRewound:
 		c.rewind(e, p.Message)
 	case events.ChatImported:

@@ -42,8 +42,10 @@ type Chat struct {
 	Deleted      bool            `json:"deleted,omitempty"`
 	Scope        map[string]bool `json:"scope,omitempty"`
 	Allow        []string        `json:"allow,omitempty"`
-	Created      time.Time       `json:"created"`
-	Updated      time.Time       `json:"updated"`
+	// AllowedAt says since when, by pattern.
+	AllowedAt map[string]time.Time `json:"allowed_at,omitempty"`
+	Created   time.Time            `json:"created"`
+	Updated   time.Time            `json:"updated"`
 
 	// Position, Version and Deciding are of the last event applied.
 	Position events.Position `json:"position"`
