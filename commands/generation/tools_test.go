@@ -498,7 +498,9 @@ func TestAlwaysIsOfTheToolAsItWas(t *testing.T) {
 func TestReadingOnNeverAsks(t *testing.T) {
 	w, m := withTools(t, script(calls(toolCall{"a", "look", `{"to":"1"}`}), calls(toolCall{"b", "read_output", `{"call":"a"}`}), says("done")))
 	w.set(map[string]string{"tools.ask": `["read"]`})
-	m.give = func(tools.Call) tools.Result { return tools.Result{Status: events.ToolOK, Output: strings.Repeat("x", 2*maxInlineOutput)} }
+	m.give = func(tools.Call) tools.Result {
+		return tools.Result{Status: events.ToolOK, Output: strings.Repeat("x", 2*maxInlineOutput)}
+	}
 	c := w.chat("x")
 	must(t, w.handle(t.Context(), c.Chat))
 	w.say(c.Chat, w.card(c.Chat), commands.Answer{Key: "0", Verdict: events.VerdictAllow})
