@@ -108,7 +108,7 @@ func questionBesideCall(t *testing.T, c *court) {
 	p.click(item(2) + ` [type=radio][value=South]`)
 	p.write(item(3)+` [data-slot=text]`, "because")
 	p.click(`.card [data-act=card-send]`)
-	tells(t, "the record", p.record(), "letter-2", "Which way?", "Why?")
+	tells(t, "the record", p.record(), "letter-2", "Which way?", "South", "Why?", "because", "answered")
 	next := c.stage.next(t)
 	tells(t, "the model's next request", string(next.body), "South", "because", "done: /post letter-2")
 	next.end("Thank you")

@@ -33,7 +33,7 @@ func Fetch(g *guard.Client) tools.Tool {
 			Description: "Gives the text of one http or https address. An HTML page comes as readable text with its links; JSON, XML and plain text come as they are. " +
 				"At most 20,000 characters are given, and it says when there are more. No script runs, no cookies are sent, binary files (PDF, pictures) are refused, " +
 				"and only public addresses are reached.",
-			Schema: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string","description":"The whole address, with https:// or http://"}},"required":["url"],"additionalProperties":false}`),
+			Schema: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string","description":"The whole address, with https:// or http://"},"why":{"type":"string","description":"One line for the person: why this is needed"}},"required":["url"],"additionalProperties":false}`),
 		},
 		Run: func(ctx context.Context, call tools.Call) (res tools.Result) {
 			defer rescue(&res)

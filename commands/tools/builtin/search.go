@@ -62,7 +62,7 @@ func WebSearch(g *guard.Client, state func(ctx context.Context) (events.SearchSt
 			Timeout: searchTime + 10*time.Second,
 			Description: "Searches the web and gives titles, addresses and short extracts of the pages found, at most 20. " +
 				"It does not read the pages themselves.",
-			Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What to search for, as typed into a search engine"}},"required":["query"],"additionalProperties":false}`),
+			Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What to search for, as typed into a search engine"},"why":{"type":"string","description":"One line for the person: why this is needed"}},"required":["query"],"additionalProperties":false}`),
 		},
 		Run: func(ctx context.Context, call tools.Call) (res tools.Result) {
 			defer rescue(&res)

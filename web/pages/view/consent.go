@@ -58,7 +58,28 @@ func Asks(k *transcript.Consent) string {
 	case n == 1:
 		return "Allow “" + itemLabel(&k.Items[0]) + "”?"
 	}
+	if q := questions(k); q > 0 {
+		return "Allow " + counted(n-q, "call") + ", and answer " + counted(q, "question") + "?"
+	}
 	return "Allow these " + strconv.Itoa(n) + " calls?"
+}
+
+// questions counts the items of a card that are questions: one card has all that
+// a round asks.
+func questions(k *transcript.Consent) (n int) {
+	for _, i := range k.Items {
+		if i.Question != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 func itemLabel(i *events.ConsentItem) string { return lineOf(cmp.Or(i.Label, i.Name, "a call"), 60) }
@@ -75,19 +96,29 @@ func cardItem(k *transcript.Consent, n int) templates.CardItem {
 	for _, o := range i.Options {
 		item.Options = append(item.Options, templates.CardOption{Value: o, Text: markdown.VisibleControls(o)})
 	}
-	if k.Kind == events.ConsentQuestion {
+	if i.Question != "" {
 		return item
 	}
 	item.Exact, item.Arguments = exact(i.Detail, i.Arguments)
 	if item.Arguments != "" || i.Detail == "" {
 		item.Texts = written(i)
 	}
-	item.Unseen = strings.TrimSpace(i.Detail) != "" && markdown.VisibleControls(i.Detail) != i.Detail
+	item.Unseen = unseen(i)
 	item.Pattern = markdown.VisibleControls(i.Pattern)
 	if text, ok := members(i.Arguments)[i.Edits].(string); ok && i.Edits != "" {
 		item.Edit = &templates.CardEdit{Name: i.Edits, Text: text, Arguments: string(i.Arguments)}
 	}
 	return item
+}
+
+// unseen says whether what would run has characters that a reader does not see
+// as they are.
+func unseen(i *events.ConsentItem) bool {
+	hidden := func(s string) bool { return markdown.VisibleControls(s) != s }
+	return hidden(i.Detail) || slices.ContainsFunc(slices.Collect(maps.Values(members(i.Arguments))), func(v any) bool {
+		text, ok := v.(string)
+		return ok && hidden(text)
+	})
 }
 
 // exact is what would run: the detail, and below it all arguments when the
@@ -125,7 +156,7 @@ func recordItem(item *templates.CardItem, i *events.ConsentItem, k *transcript.C
 		item.Said = map[string]string{transcript.CardExpired: "not answered", transcript.CardWithdrawn: "withdrawn"}[k.State]
 		return
 	}
-	question := k.Kind == events.ConsentQuestion
+	question := i.Question != ""
 	item.Verdict, item.Because, item.Remembered = a.Verdict, markdown.VisibleControls(a.Reason), markdown.VisibleControls(a.Pattern)
 	switch {
 	case question && a.Verdict == events.VerdictDeny:
@@ -229,6 +260,8 @@ func verdictTitle(k *transcript.Consent, n, allowed int) string {
 		return "said to carry out the plan"
 	case k.Kind == events.ConsentPlan:
 		return "did not accept the plan"
+	case n > 1 && questions(k) > 0:
+		return fmt.Sprintf("allowed or answered %d of %d", allowed, n)
 	case n == 1 && allowed == 0:
 		return "denied “" + itemLabel(&k.Items[0]) + "”"
 	case n == 1 && k.Answers[0].Verdict == events.VerdictAlways:
