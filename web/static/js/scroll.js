@@ -1,5 +1,7 @@
 // Where the reader is in the transcript. The page follows new text only while
-// the reader is at the end; the least upward scroll lets go.
+// the reader is at the end; the least upward scroll lets go. A card that waits
+// there and does not fit is shown from its top, and then stays where it is: its
+// buttons must not move away under a finger.
 
 import { on } from './act.js'
 import { fragment } from './api.js'
@@ -10,9 +12,11 @@ const near = 60, far = 200 // px from the end: hide the button below, show it ab
 const log = document.getElementById('log')
 const still = matchMedia('(prefers-reduced-motion: reduce)')
 
-const margin = 24 // px above a question that was just sent
+const margin = 24 // px above a question that was just sent, and above a card
 
 let box, pinned = true, last = 0, height = 0
+let away = false // so far from the end that the button is wanted
+let shown, place // the tall card that the reader knows; the position of its top, if the page went there
 let waiting = false, before, asked // a turn was sent; the last one then; the one that has room
 
 export function start() {
@@ -32,7 +36,7 @@ export function start() {
   opened()
 }
 
-export const atEnd = () => !log || gap() < near
+export const atEnd = () => !log || gap() < near || (!!shown && shown === tall() && atTop())
 
 function scroller(el) {
   for (; el && el !== document.body; el = el.parentElement) {
@@ -42,9 +46,20 @@ function scroller(el) {
 }
 
 const gap = () => box.scrollHeight - box.scrollTop - box.clientHeight
+const waits = '[data-consent][data-state=waiting]'
 // Who is in a card opens and closes boxes there: that must not move it away.
-const inCard = () => document.activeElement?.closest('[data-consent][data-state=waiting]')
+const inCard = () => document.activeElement?.closest(waits)
 const follows = () => document.body.dataset.follow !== 'off'
+const atTop = () => Math.abs(box.scrollTop - place) < 2
+const edges = () => box === document.scrollingElement ? { top: 0, bottom: innerHeight } : box.getBoundingClientRect()
+
+const topOf = card => Math.max(0, Math.floor(box.scrollTop + card.getBoundingClientRect().top - edges().top - margin))
+
+// tall is the first card that waits at the end, if the end would hide its top.
+function tall() {
+  const card = [...log.lastElementChild?.querySelectorAll('[id^="cards-"]') || []].pop()?.querySelector(waits)
+  return card && topOf(card) < box.scrollHeight - box.clientHeight ? card : null
+}
 
 async function opened() {
   if (location.hash.startsWith('#m-') && await toHash()) return
@@ -65,11 +80,36 @@ async function toHash() {
   return true
 }
 
-function end(smooth) {
+// end goes to the end, or to the top of the card that waits there.
+function end() {
+  shown = tall()
+  go(shown ? place = topOf(shown) : box.scrollHeight)
+}
+
+function go(to, smooth) {
   pinned = true
-  box.scrollTo({ top: box.scrollHeight, behavior: smooth && !still.matches ? 'smooth' : 'instant' })
+  box.scrollTo({ top: to, behavior: smooth && !still.matches ? 'smooth' : 'instant' })
   last = box.scrollTop
   jumpButton()
+}
+
+// jump goes down only: from the top of such a card on to its end.
+function jump() {
+  const card = tall(), to = card && topOf(card)
+  known(card)
+  if (!card || box.scrollTop > to - near) go(box.scrollHeight, true)
+  else go(place = to, true)
+}
+
+function known(card) {
+  shown = card
+  place = undefined
+}
+
+// follow leaves the reader of a card that they know where they are in it.
+function follow() {
+  const card = tall()
+  if (!card || card !== shown || atTop()) end()
 }
 
 // moved tells the reader's scroll from the page's own: only the former goes up
@@ -77,28 +117,41 @@ function end(smooth) {
 function moved() {
   const at = box.scrollTop
   if (at < last - 1 && box.scrollHeight >= height) pinned = false
-  else if (gap() < near) pinned = true
+  else if (gap() < near) {
+    if (!pinned) known(tall()) // the reader came past it
+    pinned = true
+  }
   last = at
   height = box.scrollHeight
   jumpButton()
-  if (gap() < near) document.dispatchEvent(new CustomEvent('lembas:end'))
+  if (atEnd()) document.dispatchEvent(new CustomEvent('lembas:end'))
 }
 
 function grown() {
   // The reader may have scrolled in this same frame, before the event says so.
   if (box.scrollTop < last - 1 && box.scrollHeight >= height) pinned = false
   makeRoom()
-  if (pinned && follows() && !inCard()) end()
+  const card = inCard()
+  if (card && card !== shown && card === tall()) known(card)
+  if (pinned && follows() && !card) follow()
   height = box.scrollHeight
   jumpButton()
 }
 
 function jumpButton() {
-  const jump = document.getElementById('jump')
-  if (!jump) return
-  const g = gap()
-  if (g > far) jump.hidden = false
-  else if (g < near) jump.hidden = true
+  const button = document.getElementById('jump'), g = gap()
+  if (g > far) away = true
+  else if (g < near) away = false
+  if (button) button.hidden = !away || asking()
+}
+
+// asking: a control of a card that waits is in view. The button would lie over it.
+function asking() {
+  const { top, bottom } = edges()
+  return [...log.querySelectorAll(waits)].some(card => [...card.querySelectorAll('button, label, textarea')].some(el => {
+    const r = el.getBoundingClientRect()
+    return r.height > 0 && r.bottom > top && r.top < bottom
+  }))
 }
 
 // makeRoom leaves space (#room) under a question that was just sent, so that it stands
@@ -163,4 +216,4 @@ async function earlier() {
   look()
 }
 
-on('jump', () => end(true))
+on('jump', jump)

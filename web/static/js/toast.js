@@ -11,6 +11,7 @@ export function toast({ kind = 'info', text, href, key, action }) {
   const box = document.getElementById('toasts'), tpl = document.getElementById('tpl-toast')
   if (!box || !tpl || !text) return
   if (href === location.pathname && !document.hidden) return // it is before the reader's eyes
+  if (kind === 'warn' && href?.startsWith('/chat/') && listed(key)) return
   const el = tpl.content.firstElementChild.cloneNode(true)
   el.dataset.kind = kind
   if (key) el.dataset.key = key
@@ -27,6 +28,14 @@ export function toast({ kind = 'info', text, href, key, action }) {
   else box.append(el)
   while (box.children.length > most) box.firstElementChild.remove()
   if (stay[kind] && !action) fade(el, stay[kind])
+}
+
+// listed: the card that waits is on this page, or about to be. A message would lie
+// over it, also when the reader comes back to a hidden tab.
+function listed(id) {
+  if (location.pathname === '/waiting') return true
+  const r = id && document.getElementById('card-' + id)?.getBoundingClientRect()
+  return !!r && r.height > 0 && r.bottom > 0 && r.top < innerHeight
 }
 
 // failed shows what went wrong, with a way to repeat it.
