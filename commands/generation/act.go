@@ -56,7 +56,7 @@ func (r *run) act(ctx context.Context, t *target, s state) error {
 		if k.Over() {
 			continue
 		}
-		card := cardOf(s.round, k.ID)
+		card := s.round.Card(k.ID)
 		switch {
 		case card == nil:
 			ready = append(ready, k)
@@ -88,16 +88,6 @@ func (r *run) act(ctx context.Context, t *target, s state) error {
 
 func (r *run) over(n int, k *transcript.Call, status, output string) events.Payload {
 	return events.ToolFinished{Reply: r.reply, Round: n, Call: k.ID, Status: status, Output: output, Bytes: int64(len(output))}
-}
-
-// cardOf is the newest card that asks about a call, nil for none.
-func cardOf(x *transcript.Round, call string) *transcript.Consent {
-	for i := len(x.Consents) - 1; i >= 0; i-- {
-		if slices.ContainsFunc(x.Consents[i].Items, func(item events.ConsentItem) bool { return item.Call == call }) {
-			return x.Consents[i]
-		}
-	}
-	return nil
 }
 
 // answered is how a call ends by its person's word alone: denied, or a question
@@ -155,13 +145,13 @@ func (r *run) askAgain(ctx context.Context, x *transcript.Round, calls []*transc
 	if err != nil {
 		return err
 	}
-	old := cardOf(x, calls[0].ID)
+	old := x.Card(calls[0].ID)
 	consent := r.loop.NewID()
 	r.fresh = append(r.fresh, consent)
 	card := events.ConsentRequested{Consent: consent, Reply: r.reply, Round: x.N, Kind: events.ConsentApproval, Mode: old.Mode,
 		Allow: old.Allow, Deny: old.Deny, Caused: old.Consent, Expires: r.loop.Now().Add(set.ApprovalTimeout()).UTC().Format(time.RFC3339)}
 	for _, k := range calls {
-		was := cardOf(x, k.ID)
+		was := x.Card(k.ID)
 		i := slices.IndexFunc(was.Items, func(item events.ConsentItem) bool { return item.Call == k.ID })
 		item := was.Items[i]
 		item.Arguments, item.Detail = k.Arguments, k.Detail
@@ -302,8 +292,7 @@ func (r *run) result(n int, k *transcript.Call, res tools.Result, m mask) (event
 		}
 		end.Blob, puts = &ref, append(puts, put)
 		head, tail := commands.Head(out, headOutput), commands.Tail(out, tailOutput)
-		end.Output = fmt.Sprintf("%s\n\n[… %d bytes left out; read_output with call %q reads on from byte %d …]\n\n%s",
-			head, len(out)-len(head)-len(tail), k.ID, len(head), tail)
+		end.Output = k.Shortened(head, tail, len(out))
 	}
 	for _, s := range res.Sources {
 		end.Sources = append(end.Sources, events.Source{Title: m.text(s.Title), URL: m.text(s.URL)})
@@ -317,17 +306,4 @@ func (r *run) result(n int, k *transcript.Call, res tools.Result, m mask) (event
 		end.Images = append(end.Images, events.Attachment{ID: r.loop.NewID(), Name: fmt.Sprintf("image-%d", i+1), Type: image.Type, Blob: ref})
 	}
 	return end, puts, nil
-}
-
-// toolText is what the model is told of a call of this reply.
-func toolText(k *transcript.Call) string {
-	switch k.Status {
-	case transcript.Interrupted:
-		return "The server was restarted while this ran. Whether it took effect is not known. It was not run again: look before you repeat it."
-	case events.ToolStopped:
-		if k.Output == "" {
-			return "This was stopped."
-		}
-	}
-	return k.Output
 }

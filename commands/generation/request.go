@@ -223,7 +223,7 @@ func rounds(r *transcript.Reply) []llm.Message {
 		var results []llm.Message
 		for _, k := range x.Calls {
 			turn.ToolCalls = append(turn.ToolCalls, llm.Call{ID: k.ID, Name: k.Name, Arguments: string(k.Arguments), Extra: k.Extra})
-			results = append(results, llm.Message{Role: "tool", ToolCallID: k.ID, Content: toolText(k)})
+			results = append(results, llm.Message{Role: "tool", ToolCallID: k.ID, Content: k.Told()})
 		}
 		if turn.Content == "" && len(turn.ToolCalls) == 0 {
 			turn.Content = "(Nothing was said.)" // no server takes an empty turn

@@ -47,6 +47,16 @@ func (c *Consent) Item(key string) *events.ConsentItem {
 	return &c.Items[i]
 }
 
+// Card is the newest card that asks about a call of the round, nil for none.
+func (x *Round) Card(call string) *Consent {
+	for i := len(x.Consents) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(x.Consents[i].Items, func(item events.ConsentItem) bool { return item.Call == call }) {
+			return x.Consents[i]
+		}
+	}
+	return nil
+}
+
 // Consent finds a card of the chat, also of turns that have left, nil when there
 // is none. The call ids of a card are of its own round.
 func (c *Chat) Consent(id string) *Consent {

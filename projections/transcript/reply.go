@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -219,4 +220,61 @@ func (x *Round) call(id string) *Call {
 		}
 	}
 	return nil
+}
+
+// Told is the words that the model is told of a call that is over, or, while it
+// is not, where it stands.
+func (k *Call) Told() string {
+	switch {
+	case k.Status == Interrupted:
+		return "The server was restarted while this ran. Whether it took effect is not known. It was not run again: look before you repeat it."
+	case k.Status == Running:
+		return "This has not ended yet."
+	case k.Status == Called:
+		return "This has not run yet."
+	case k.Status == events.ToolStopped && k.Output == "":
+		return "This was stopped."
+	}
+	return k.Output
+}
+
+// Shortened joins the head and the tail of an output of size bytes with the note
+// that tells the model how it reads on. A call's Output is this when its Blob
+// has the whole.
+func (k *Call) Shortened(head, tail string, size int) string {
+	return head + k.gap(len(head), size-len(head)-len(tail)) + tail
+}
+
+func (k *Call) gap(from, missing int) string {
+	return fmt.Sprintf("%s%d bytes left out; read_output with call %q reads on from byte %d%s", gapBegin, missing, k.ID, from, gapEnd)
+}
+
+const (
+	gapBegin = "\n\n[… "
+	gapEnd   = " …]\n\n"
+)
+
+// Parts takes apart what Shortened joined: the head, how many bytes are left out
+// and the tail. An output that stands whole is the head, with 0 left out. Text
+// that only looks like the note, within the output, is not taken for it.
+func (k *Call) Parts() (head string, missing int64, tail string) {
+	if k.Blob == nil {
+		return k.Output, 0, ""
+	}
+	for at := 0; ; {
+		i := strings.Index(k.Output[at:], gapBegin)
+		if i < 0 {
+			return k.Output, max(0, k.Bytes-int64(len(k.Output))), ""
+		}
+		at += i
+		if j := strings.Index(k.Output[at:], gapEnd); j >= 0 {
+			end := at + j + len(gapEnd)
+			head, tail = k.Output[:at], k.Output[end:]
+			missing = k.Bytes - int64(len(head)+len(tail))
+			if k.Output[at:end] == k.gap(at, int(missing)) {
+				return head, missing, tail
+			}
+		}
+		at += len(gapBegin)
+	}
 }
