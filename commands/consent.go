@@ -207,7 +207,7 @@ func correctedArguments(item *events.ConsentItem, raw json.RawMessage) (json.Raw
 		return nil, nil
 	}
 	shown[item.Edits] = text
-	return json.Marshal(shown)
+	return policy.Encode(shown)
 }
 
 // ExpireConsent ends a card that nobody answered in time; one that is closed

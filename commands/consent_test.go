@@ -154,6 +154,8 @@ func TestScopeNarrows(t *testing.T) {
 		{map[string]bool{"fetch": false, "mcp:files": false, "custom:weather": true}, map[string]bool{"fetch": false, "mcp:files": false}, false},
 		{map[string]bool{"Fetch": false}, nil, true},
 		{map[string]bool{"mcp:": false}, nil, true},
+		{map[string]bool{"websearch": false}, nil, true},
+		{map[string]bool{"fetch:x": false}, nil, true},
 		{map[string]bool{"a:b:c": true}, nil, true},
 	} {
 		got, err := newScope(c.set)

@@ -31,7 +31,11 @@ type PatchModel struct {
 // ModelFlags are the families of tools that a model can be given or refused.
 // One that is not set is as the model's Tools says.
 func ModelFlags() []string {
-	return []string{"tool_web_search", "tool_fetch", "tool_ask_user", "tool_custom", "tool_mcp"}
+	var out []string
+	for _, gate := range Gates() {
+		out = append(out, "tool_"+gate)
+	}
+	return out
 }
 
 // paramBounds are the sampling parameters that go out, with their bounds.

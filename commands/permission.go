@@ -15,6 +15,9 @@ func Permissions() []string {
 	return []string{"chat.use", "tools.web_search", "tools.fetch", "tools.custom", "tools.mcp"}
 }
 
+// Gates are the families of tools, in the order in which they are offered.
+func Gates() []string { return []string{"web_search", "fetch", "ask_user", "custom", "mcp"} }
+
 // mayChat is an error for a person who may not ask models.
 func (s *Service) mayChat(ctx context.Context, c Caller) error {
 	ok, err := s.Permitted(ctx, c.User, "chat.use")

@@ -46,8 +46,15 @@ func (a auditCalls) callKey(reply string, round int, call string) []byte {
 
 func (a auditCalls) cardKey(consent string) []byte { return cardPlaceKey(a.chat, consent) }
 
+// unknownTool stands for a name that no tool had.
+const unknownTool = "unknown"
+
 func (a auditCalls) called(p events.ToolCalled) error {
-	return setJSON(a.tx, a.callKey(p.Reply, p.Round, p.Call), auditCall{Tool: p.Name, Risk: p.Risk, Hash: argumentsHash(p.Arguments)})
+	name := p.Name
+	if p.Risk == "" { // not offered: the name is a model's words, and they are content
+		name = unknownTool
+	}
+	return setJSON(a.tx, a.callKey(p.Reply, p.Round, p.Call), auditCall{Tool: name, Risk: p.Risk, Hash: argumentsHash(p.Arguments)})
 }
 
 // fill says in a row which call it is about.

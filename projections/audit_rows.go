@@ -59,6 +59,16 @@ func userDetail(p events.UserChanged) string {
 	return strings.Join(parts, ", ")
 }
 
+// modelDetail says what a model may do: all of its state, because the event has
+// no other.
+func modelDetail(st events.ModelState) string {
+	parts := []string{st.Title, onOff(st.Enabled), "tools " + onOff(st.Tools), "vision " + onOff(st.Vision)}
+	for _, flag := range slices.Sorted(maps.Keys(st.Flags)) {
+		parts = append(parts, flag+" "+onOff(st.Flags[flag]))
+	}
+	return strings.Trim(strings.Join(parts, ", "), ", ")
+}
+
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -76,7 +86,7 @@ func (r *AuditRow) instance(p events.Payload) {
 	case events.ConnectionRemoved:
 		r.Subject = p.Connection
 	case events.ModelChanged:
-		r.Subject, r.Detail = p.Model, detail(p.State.Title+", "+onOff(p.State.Enabled))
+		r.Subject, r.Detail = p.Model, detail(modelDetail(p.State))
 	case events.SettingChanged:
 		r.Subject, r.Detail = p.Key, detail(string(p.Value))
 	case events.CustomAdded:

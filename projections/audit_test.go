@@ -202,7 +202,7 @@ func TestTheTrailOfTheHousehold(t *testing.T) {
 		"user.sign_in_failed ann ann 192.0.2.8", "user.password_changed ann ann", "session.revoked ann ann password s1",
 		"token.created ann ann t1 read", "token.revoked ann ann t1", "push.subscribed ann ann p1 push.test", "push.unsubscribed ann ann p1 gone",
 		"user.changed root ann ann name, administrator on, account off",
-		"connection.created root co Demo, on", "connection.changed root co Demo, off", "connection.removed root co", "model.changed root mo Mo, off",
+		"connection.created root co Demo, on", "connection.changed root co Demo, off", "connection.removed root co", "model.changed root mo Mo, off, tools off, vision off",
 		"setting.changed root signup false", "tool.added root x weather on", "tool.changed root x weather off", "tool.removed root x",
 		"server.added root v every, on", "server.changed root v off", "server.listed root v 1 tools", "server.reviewed root v 0 tools", "server.removed root v",
 		"search.changed root searxng",

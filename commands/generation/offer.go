@@ -2,12 +2,15 @@ package generation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lembas/commands"
 	"lembas/commands/llm"
@@ -127,16 +130,16 @@ func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string, u
 	d := decided{question: true}
 	rules := policy.Rules{Ask: o.ask, Allow: both(o.allow, allow)}
 	for i, c := range res.Calls {
-		p := events.ToolCalled{Reply: r.reply, Round: n, Call: m.text(c.ID), Index: i, Name: m.text(c.Name),
+		p := events.ToolCalled{Reply: r.reply, Round: n, Call: m.text(c.ID), Index: i, Name: oneLine(m.text(c.Name), maxName),
 			Arguments: events.RawJSON("{}"), Raw: m.text(rawOf(c))}
-		if used[p.Call] { // some endpoints count from 0 in each round, and what is masked looks alike
+		if used[p.Call] || !callID.MatchString(p.Call) { // some endpoints count from 0 in each round, and what is masked looks alike
 			p.Call = "call_" + r.loop.NewID()
 		}
 		used[p.Call] = true
-		if c.Extra != nil {
+		if len(c.Extra) <= maxExtra && isObject(string(c.Extra)) {
 			p.Extra = events.RawJSON(m.text(string(c.Extra)))
 		}
-		if c.ArgumentsValid {
+		if c.ArgumentsValid && isObject(c.Arguments) {
 			p.Arguments = events.RawJSON(m.text(c.Arguments))
 		}
 		tool, args, status, why := o.look(c, res, i)
@@ -157,6 +160,25 @@ func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string, u
 		}
 	}
 	return d
+}
+
+const (
+	maxName  = 100      // characters of a tool's name that a model made up
+	maxExtra = 64 << 10 // bytes that an endpoint wants back with a call
+)
+
+// callID is what a call's id may be. Another one is replaced: ids stand where
+// words of a model have no place, as in the audit trail.
+var callID = regexp.MustCompile(`^[!-~]{1,128}$`)
+
+// isObject says whether JSON of a model can be kept as JSON: what is deeper, or
+// not UTF-8, is in the raw text only.
+func isObject(raw string) bool {
+	if !utf8.ValidString(raw) {
+		return false
+	}
+	_, err := policy.Object(json.RawMessage(raw))
+	return err == nil
 }
 
 // callIDs are the ids of a reply's calls.

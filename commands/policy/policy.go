@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -104,6 +105,17 @@ func Object(raw json.RawMessage) (map[string]any, error) {
 		return nil, fmt.Errorf("the arguments must be a JSON object")
 	}
 	return o, nil
+}
+
+// Encode writes arguments as they are read on a card: <, > and & stay.
+func Encode(arguments map[string]any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(arguments); err != nil {
+		return nil, fmt.Errorf("writing arguments: %w", err)
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 func value(dec *json.Decoder, depth int) (any, error) {

@@ -63,3 +63,11 @@ func TestObject(t *testing.T) {
 		}
 	}
 }
+
+// TestArgumentsAreWrittenAsTheyAreRead: a card shows what would run, not escapes.
+func TestArgumentsAreWrittenAsTheyAreRead(t *testing.T) {
+	got, err := Encode(map[string]any{"cmd": "x < y && rm -rf / > \"z\"", "n": json.Number("12345678901234567890")})
+	if want := `{"cmd":"x < y && rm -rf / > \"z\"","n":12345678901234567890}`; err != nil || string(got) != want {
+		t.Errorf("%s (%v)", got, err)
+	}
+}

@@ -43,7 +43,7 @@ func (s *Tool) Arguments(raw string) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(given)
+	return policy.Encode(given)
 }
 
 // shape is what is looked at of a schema: the first level. Patterns, formats and

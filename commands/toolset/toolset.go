@@ -26,9 +26,6 @@ type Set struct {
 	Logger  *slog.Logger
 }
 
-// Gates are the families of tools, in the order in which they are offered.
-func Gates() []string { return []string{"web_search", "fetch", "ask_user", "custom", "mcp"} }
-
 // gate says why a family is closed, "" for open.
 type gate struct {
 	key, label, icon string
@@ -81,7 +78,7 @@ func (s *Set) gates(ctx context.Context, user string, m commands.ModelView) ([]g
 	labels := map[string][2]string{"web_search": {"Web search", "search"}, "fetch": {"Read web pages", "globe"},
 		"ask_user": {"Ask you", "question"}, "custom": {"HTTP tools", "tool"}, "mcp": {"MCP servers", "plug"}}
 	var out []gate
-	for _, key := range Gates() {
+	for _, key := range commands.Gates() {
 		g := gate{key: key, label: labels[key][0], icon: labels[key][1]}
 		on, flagged := m.State.Flags["tool_"+key]
 		permitted := true

@@ -185,6 +185,9 @@ func (e *newEvent) fill(b *events.Batch, stream string, n events.New) error {
 	if len(e.Data) > MaxPayload {
 		return fmt.Errorf("%w: %s of %d bytes, at most %d", events.ErrTooLarge, e.Type, len(e.Data), MaxPayload)
 	}
+	if !readable(e.Data) {
+		return fmt.Errorf("%w: %s is not UTF-8, or nests deeper than %d", events.ErrInvalid, e.Type, maxDepth)
+	}
 	info, _ := events.Lookup(e.Type)
 	e.weak = info.Weak
 	e.opened, e.closed = events.Scopes(e.Type, e.Data)
@@ -196,6 +199,38 @@ func (e *newEvent) fill(b *events.Batch, stream string, n events.New) error {
 		}
 	}
 	return nil
+}
+
+// maxDepth is how deep a payload nests. Readers of JSON give up at some depth
+// (Go's at 10,000): what cannot be read back must not be written, or no
+// projection gets past it.
+const maxDepth = 1000
+
+// readable says whether every reader can read the JSON of a payload.
+func readable(data []byte) bool {
+	if !utf8.Valid(data) {
+		return false
+	}
+	if len(data) < maxDepth {
+		return true // as deep as it is long, at most
+	}
+	depth, text := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return false
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return true
 }
 
 // encode writes the payload as JSON without HTML's escapes, which would double

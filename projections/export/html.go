@@ -32,11 +32,12 @@ table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.25rem .5rem
 <h1>{{.Title}}</h1>
 {{range .Parts}}<section><h2>{{.Author}}</h2>
 {{with .Turn}}<div class="turn">{{.}}</div>{{end}}
-{{range .Rounds}}{{range .Turns}}<div class="turn"><strong>You, meanwhile:</strong> {{.}}</div>{{end}}
-{{with .Reasoning}}<details><summary>Reasoning</summary>{{.}}</details>{{end}}
+{{range .Rounds}}{{with .Reasoning}}<details><summary>Reasoning</summary>{{.}}</details>{{end}}
 {{.Content}}
-{{range .Calls}}<details><summary>Tool: {{.Name}} ({{.Status}})</summary><pre>{{.Arguments}}</pre>
-{{with .Diff}}<pre>{{.}}</pre>{{end}}{{with .Output}}<pre>{{.}}</pre>{{end}}</details>{{end}}{{end}}
+{{range .Calls}}<details><summary>Tool: {{.Name}} ({{.Status}})</summary>
+{{range .Blocks}}{{with .Title}}<p>{{.}}:</p>{{end}}<pre>{{.Text}}</pre>
+{{end}}</details>{{end}}
+{{range .Turns}}<div class="turn"><strong>You, meanwhile:</strong> {{.}}</div>{{end}}{{end}}
 {{with .Ending}}<p><em>{{.}}</em></p>{{end}}</section>
 {{end}}</body></html>
 `
@@ -47,12 +48,15 @@ type part struct {
 }
 
 type round struct {
-	Turns              []string
 	Reasoning, Content template.HTML
 	Calls              []call
+	Turns              []string // said meanwhile
 }
 
-type call struct{ Name, Status, Arguments, Diff, Output string }
+type call struct {
+	Name, Status string
+	Blocks       []block
+}
 
 // HTML gives the conversation as one file that needs nothing and runs no
 // script.
@@ -65,7 +69,7 @@ func HTML(c *transcript.Chat, render Render) ([]byte, error) {
 	for i, turn := range c.Turns {
 		parts = append(parts, part{Author: "You", Turn: turn.Text()})
 		if r := turn.Reply(); r != nil {
-			parts = append(parts, replyPart(r, "t"+strconv.Itoa(i), render))
+			parts = append(parts, replyPart(c.Owner, r, "t"+strconv.Itoa(i), render))
 		}
 	}
 	var b bytes.Buffer
@@ -73,7 +77,7 @@ func HTML(c *transcript.Chat, render Render) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func replyPart(r *transcript.Reply, prefix string, render Render) part {
+func replyPart(owner string, r *transcript.Reply, prefix string, render Render) part {
 	p := part{Author: author(r), Ending: ending(r)}
 	for _, x := range r.Live() {
 		at := prefix + "-" + strconv.Itoa(x.N)
@@ -85,7 +89,7 @@ func replyPart(r *transcript.Reply, prefix string, render Render) part {
 			out.Turns = append(out.Turns, q.Text)
 		}
 		for _, k := range x.Calls {
-			out.Calls = append(out.Calls, call{Name: k.Name, Status: k.Status, Arguments: indented(arguments(k)), Diff: k.Diff, Output: k.Output})
+			out.Calls = append(out.Calls, call{Name: k.Name, Status: status(x, k), Blocks: blocks(owner, x, k)})
 		}
 		p.Rounds = append(p.Rounds, out)
 	}

@@ -12,25 +12,23 @@ import (
 )
 
 // Markdown gives the conversation as one document: the title, each turn under
-// a heading, reasoning folded, tool calls as fenced blocks.
+// a heading, reasoning folded, tool calls with what people said of them as fenced
+// blocks.
 func Markdown(c *transcript.Chat) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", line(cmp.Or(c.Title, "Chat")))
 	for _, t := range c.Turns {
 		fmt.Fprintf(&b, "\n## You\n\n%s\n", strings.TrimSpace(t.Text()))
 		if r := t.Reply(); r != nil {
-			markdownReply(&b, r)
+			markdownReply(&b, c.Owner, r)
 		}
 	}
 	return b.Bytes()
 }
 
-func markdownReply(b *bytes.Buffer, r *transcript.Reply) {
+func markdownReply(b *bytes.Buffer, owner string, r *transcript.Reply) {
 	fmt.Fprintf(b, "\n## %s\n", line(author(r)))
 	for _, x := range r.Live() {
-		for _, q := range x.Injected {
-			fmt.Fprintf(b, "\n> **You, meanwhile:** %s\n", strings.ReplaceAll(strings.TrimSpace(q.Text), "\n", "\n> "))
-		}
 		if s := strings.TrimSpace(x.Reasoning.String()); s != "" {
 			// Escaped, because what is within <details> is HTML first.
 			fmt.Fprintf(b, "\n<details>\n<summary>Reasoning</summary>\n\n%s\n\n</details>\n", html.EscapeString(s))
@@ -39,7 +37,10 @@ func markdownReply(b *bytes.Buffer, r *transcript.Reply) {
 			fmt.Fprintf(b, "\n%s\n", s)
 		}
 		for _, k := range x.Calls {
-			markdownCall(b, k)
+			markdownCall(b, owner, x, k)
+		}
+		for _, q := range x.Injected {
+			fmt.Fprintf(b, "\n> **You, meanwhile:** %s\n", strings.ReplaceAll(strings.TrimSpace(q.Text), "\n", "\n> "))
 		}
 	}
 	if note := ending(r); note != "" {
@@ -47,14 +48,13 @@ func markdownReply(b *bytes.Buffer, r *transcript.Reply) {
 	}
 }
 
-func markdownCall(b *bytes.Buffer, k *transcript.Call) {
-	fmt.Fprintf(b, "\n**Tool: %s** (%s)\n", line(k.Name), k.Status)
-	fence(b, "json", indented(arguments(k)))
-	if k.Diff != "" {
-		fence(b, "diff", k.Diff)
-	}
-	if k.Output != "" {
-		fence(b, "", k.Output)
+func markdownCall(b *bytes.Buffer, owner string, x *transcript.Round, k *transcript.Call) {
+	fmt.Fprintf(b, "\n**Tool: %s** (%s)\n", line(k.Name), status(x, k))
+	for _, t := range blocks(owner, x, k) {
+		if t.Title != "" {
+			fmt.Fprintf(b, "\n%s:\n", t.Title)
+		}
+		fence(b, t.Language, t.Text)
 	}
 }
 
@@ -95,6 +95,8 @@ func ending(r *transcript.Reply) string {
 		return "Failed: " + r.Error.Message
 	case r.Status == transcript.Failed:
 		return "Failed: " + cmp.Or(r.Why, "no reason was given")
+	case r.Status == transcript.Waiting:
+		return "Waiting for its person when this was exported."
 	case !r.Ended():
 		return "Still being written when this was exported."
 	}

@@ -175,7 +175,7 @@ func (c *Client) List(ctx context.Context, st events.ServerState, secrets map[st
 		return out, err
 	})
 	if err != nil {
-		return nil, errors.New(explain(err, w, st))
+		return nil, errors.New(explain(err, w, st, secrets))
 	}
 	return found, nil
 }

@@ -21,7 +21,7 @@ const (
 
 // result is what a server answered, as plain text and pictures. Where there is
 // no text, the structured content stands for it.
-func result(res *mcp.CallToolResult) tools.Result {
+func result(res *mcp.CallToolResult, secrets map[string]string) tools.Result {
 	if res.NeedsInput() || res.InputRequests != nil {
 		return tools.Failed("The server asks for more input before it goes on, which is not possible here.")
 	}
@@ -38,13 +38,13 @@ func result(res *mcp.CallToolResult) tools.Result {
 				out.Images = append(out.Images, img)
 				continue
 			}
-			parts = append(parts, aside("image", c.MIMEType, len(c.Data)))
+			parts = append(parts, aside("image", conceal(c.MIMEType, secrets), len(c.Data)))
 		case *mcp.AudioContent:
-			parts = append(parts, aside("audio", c.MIMEType, len(c.Data)))
+			parts = append(parts, aside("audio", conceal(c.MIMEType, secrets), len(c.Data)))
 		case *mcp.ResourceLink:
-			parts = append(parts, "["+line("link: "+c.Name+" "+c.URI, 2*maxText)+"]")
+			parts = append(parts, "["+line(conceal("link: "+c.Name+" "+c.URI, secrets), 2*maxText)+"]")
 		case *mcp.EmbeddedResource:
-			text, ok := resource(c.Resource)
+			text, ok := resource(c.Resource, secrets)
 			said = said || ok
 			parts = append(parts, text)
 		default:
@@ -83,14 +83,14 @@ func aside(what, typ string, n int) string {
 }
 
 // resource is an embedded resource, and whether it has text.
-func resource(r *mcp.ResourceContents) (string, bool) {
+func resource(r *mcp.ResourceContents, secrets map[string]string) (string, bool) {
 	switch {
 	case r == nil:
 		return "[a resource without content]", false
 	case r.Text != "":
-		return "[" + line("resource: "+r.URI, 2*maxText) + "]\n" + r.Text, true
+		return "[" + line(conceal("resource: "+r.URI, secrets), 2*maxText) + "]\n" + r.Text, true
 	}
-	return aside("resource "+r.URI, r.MIMEType, len(r.Blob)), false
+	return aside(conceal("resource "+r.URI, secrets), conceal(r.MIMEType, secrets), len(r.Blob)), false
 }
 
 func structured(v any) string {

@@ -66,7 +66,7 @@ func (c *Client) run(ctx context.Context, st events.ServerState, secrets map[str
 	if !ok {
 		return tools.Failed("The arguments must be one JSON object.")
 	}
-	told := newLines(call)
+	told := newLines(call, secrets)
 	defer told.end()
 	for try := 1; ; try++ {
 		res, w, err := inSession(ctx, c, st, secrets, told.take, func(ctx context.Context, s *mcp.ClientSession) (*mcp.CallToolResult, error) {
@@ -81,11 +81,11 @@ func (c *Client) run(ctx context.Context, st events.ServerState, secrets map[str
 		})
 		switch {
 		case err == nil:
-			return result(res)
+			return result(res, secrets)
 		case try == 1 && ctx.Err() == nil && w.expired():
 			continue
 		}
-		return tools.Failed(explain(err, w, st))
+		return tools.Failed(explain(err, w, st, secrets))
 	}
 }
 
@@ -100,12 +100,15 @@ func object(args json.RawMessage) (json.RawMessage, bool) {
 // lines makes progress of one call into lines for who watches. The SDK tells of
 // it behind the call's back: a line can come after the answer, and is dropped.
 type lines struct {
-	call tools.Call
-	mu   sync.Mutex
-	left int
+	call    tools.Call
+	secrets map[string]string
+	mu      sync.Mutex
+	left    int
 }
 
-func newLines(call tools.Call) *lines { return &lines{call: call, left: maxProgress} }
+func newLines(call tools.Call, secrets map[string]string) *lines {
+	return &lines{call: call, secrets: secrets, left: maxProgress}
+}
 
 func (l *lines) take(p *mcp.ProgressNotificationParams) {
 	l.mu.Lock()
@@ -118,7 +121,7 @@ func (l *lines) take(p *mcp.ProgressNotificationParams) {
 	if p.Total > 0 {
 		amount += fmt.Sprintf(" of %g", p.Total)
 	}
-	l.call.Progress(strings.TrimSpace(line(p.Message, maxProgressLine) + " (" + amount + ")"))
+	l.call.Progress(strings.TrimSpace(line(conceal(p.Message, l.secrets), maxProgressLine) + " (" + amount + ")"))
 }
 
 func (l *lines) end() {
@@ -129,9 +132,10 @@ func (l *lines) end() {
 
 // explain says in words what went wrong. It names no address: there may be a key
 // in it.
-func explain(err error, w *watch, st events.ServerState) string {
+func explain(err error, w *watch, st events.ServerState, secrets map[string]string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	hide := func(s string) string { return line(conceal(strings.ReplaceAll(s, st.URL, "the server"), secrets), 500) }
 	var rpc *jsonrpc.Error
 	isRPC := errors.As(err, &rpc) && rpc.Code != codeRejected && rpc.Code != codeClosing
 	switch {
@@ -142,17 +146,17 @@ func explain(err error, w *watch, st events.ServerState) string {
 	case w.large:
 		return fmt.Sprintf("The server's answer is larger than %d MB and was not read.", MaxBody>>20)
 	case w.fault != nil:
-		return "The server could not be asked: " + hide(w.fault.Error(), st) + unknown(w)
+		return "The server could not be asked: " + hide(w.fault.Error()) + unknown(w)
 	case isRPC && w.status != 0:
-		return fmt.Sprintf("The server answered with status %d: %s", w.status, hide(rpc.Message, st))
+		return fmt.Sprintf("The server answered with status %d: %s", w.status, hide(rpc.Message))
 	case isRPC:
-		return "The server answered with an error: " + hide(rpc.Message, st)
+		return "The server answered with an error: " + hide(rpc.Message)
 	case w.status == 401 || w.status == 403:
 		return fmt.Sprintf("The server answered with status %d: it does not accept who asks. An administrator checks its headers.", w.status)
 	case w.status != 0:
 		return fmt.Sprintf("The server answered with status %d.", w.status) + unknown(w)
 	}
-	return "The server's answer could not be read: " + hide(err.Error(), st) + unknown(w)
+	return "The server's answer could not be read: " + hide(err.Error()) + unknown(w)
 }
 
 // Codes of errors that the SDK makes itself.
@@ -169,6 +173,19 @@ func unknown(w *watch) string {
 	return ""
 }
 
-func hide(s string, st events.ServerState) string {
-	return line(strings.ReplaceAll(s, st.URL, "the server"), 500)
+// conceal hides a server's secrets in what it says, before anything is cut: the
+// part of one that is left would no longer be known as one.
+func conceal(s string, secrets map[string]string) string {
+	for _, value := range secrets {
+		_, token, _ := strings.Cut(value, " ")
+		for _, secret := range []string{value, token} {
+			if len(secret) >= minSecret {
+				s = strings.ReplaceAll(s, secret, "***")
+			}
+		}
+	}
+	return s
 }
+
+// minSecret is the shortest secret that is looked for, in bytes.
+const minSecret = 8
