@@ -348,3 +348,24 @@ func TestAnswerToAnUnknownCard(t *testing.T) {
 		t.Errorf("%s", asJSON(t, rows))
 	}
 }
+
+// TestNamesThatNoToolHadAreContent: a model can write what it likes in place of
+// a tool's name.
+func TestNamesThatNoToolHadAreContent(t *testing.T) {
+	st := openStore(t, vfs.NewMem())
+	set := openSet(t, st)
+	chatOf(t, st, "bob", "d", "Other")
+	call := func(id, name, risk string) []events.Payload {
+		return []events.Payload{events.ToolCalled{Reply: "r", Round: 1, Call: id, Name: name, Risk: risk, Arguments: events.RawJSON("{}")},
+			events.ToolFinished{Reply: "r", Round: 1, Call: id, Status: events.ToolRefused}}
+	}
+	appendTo(t, st, events.ChatStream("d"), append(call("a", "the patient has "+marker, ""), call("b", "fetch", events.RiskRead)...)...)
+	catchUp(t, set)
+	var names []string
+	for _, r := range trail(t, set, projections.AuditQuery{Type: "tool.*"}) {
+		names = append(names, r.Tool)
+	}
+	if got := strings.Join(names, " "); got != "unknown fetch" {
+		t.Errorf("the trail names %q", got)
+	}
+}
