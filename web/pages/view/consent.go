@@ -151,6 +151,9 @@ func written(i *events.ConsentItem) (out []templates.TextArgument) {
 // recordItem adds to an item what was said to it.
 func recordItem(item *templates.CardItem, i *events.ConsentItem, k *transcript.Consent) {
 	item.Edit, item.Pattern = nil, ""
+	if item.Exact == "{}" {
+		item.Exact = "" // a call without arguments: its label says it all
+	}
 	a := k.Answer(i.Key)
 	if a == nil {
 		item.Said = map[string]string{transcript.CardExpired: "not answered", transcript.CardWithdrawn: "withdrawn"}[k.State]

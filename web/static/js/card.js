@@ -62,6 +62,7 @@ function mark(card) {
   fold(hostOf(card, null), 'deny', all.denying, all.reason)
   const count = card.querySelector('[data-slot=count]')
   if (count) count.textContent = left ? `${n - left} of ${n} decided` : ''
+  if (!left && hints.includes(card.querySelector('[data-slot=error]')?.textContent)) fault(card, '')
   set(card, 'aria-busy', wait)
   for (const item of itemsOf(card)) {
     const b = item.querySelector('[data-verdict=always]') // what it remembers is of what was asked
@@ -105,7 +106,15 @@ function written(e) {
 function changed(card, focus) {
   keep(card)
   mark(card)
-  focus?.focus()
+  focus?.focus({ preventScroll: true })
+  reveal(focus)
+}
+
+// reveal brings the box that has the focus into view with all its buttons, and
+// with those below it that answer, as far as there is room.
+function reveal(el) {
+  const box = el?.closest('[data-slot=edit], [data-slot=deny]'), acts = [...box?.parentElement.children || []].filter(e => e.matches('.card-acts')).pop()
+  for (const part of [acts, box || el]) part?.scrollIntoView({ block: 'nearest' })
 }
 
 // reply is a question's answer as it stands, '' while there is none.
@@ -114,6 +123,7 @@ export function reply(card, item) {
   return item.querySelector('[type=radio]') && typeof option === 'string' ? option : text.trim()
 }
 
+const hints = ['Answer each question, or choose not to answer.', 'Decide each call first, or all at once.']
 const settled = (card, item) => asks(item) ? reply(card, item) : part(card, item).verdict
 
 // verdict is a press on Allow, Always or Deny… of one item, or of all.
@@ -170,7 +180,7 @@ on('card-send', el => {
   const card = cardOf(el)
   if (!card || busy(card)) return
   const open = next(card)
-  if (open) return fault(card, asks(open) ? 'Answer each question, or choose not to answer.' : 'Decide each call first, or all at once.')
+  if (open) return fault(card, asks(open) ? hints[0] : hints[1])
   send(card, itemsOf(card).map(i => asks(i) ? { key: i.dataset.item, verdict: 'allow', text: reply(card, i) } : answer(card, i, part(card, i).verdict, part(card, i).reason)))
 })
 

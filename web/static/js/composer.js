@@ -76,7 +76,7 @@ function button() {
   set(el.querySelector('use'), 'href', '#i-' + name)
   if (el.ariaDisabled === 'true' && !stops) return
   set(el, 'aria-label', stops ? 'Stop the reply' : running() ? 'Queue' : 'Send')
-  set(el, 'title', stops ? 'Stop (Esc)' : running() ? 'Send when the reply has ended' : 'Send')
+  set(el, 'title', stops ? 'Stop (Esc)' : running() ? 'Send after the present step, or when the reply ends' : 'Send')
 }
 
 function key(e) {

@@ -49,9 +49,15 @@ function radio(value, words, checked) {
 }
 
 // show opens a dialog made of nodes, closed by Esc, by its button or beside it.
+// Its text has the focus, so that the keys scroll it; its button is always seen.
 export function show(title, ...nodes) {
-  const box = document.createElement('dialog'), head = document.createElement('h2'), close = document.createElement('button')
-  box.className = 'dialog'
+  const box = document.createElement('dialog'), head = document.createElement('h2'), text = document.createElement('div'), close = document.createElement('button')
+  box.className = 'dialog shown'
+  text.className = 'dialog-text'
+  text.tabIndex = 0
+  text.setAttribute('role', 'group')
+  text.setAttribute('aria-labelledby', 'shown-title')
+  text.append(...nodes)
   head.textContent = title
   head.id = 'shown-title'
   box.setAttribute('aria-labelledby', head.id)
@@ -61,10 +67,10 @@ export function show(title, ...nodes) {
   close.onclick = () => box.close()
   box.onclick = e => e.target === box && box.close()
   box.onclose = () => box.remove()
-  box.append(head, ...nodes, close)
+  box.append(head, text, close)
   document.body.append(box)
   box.showModal()
-  close.focus()
+  text.focus()
   return box
 }
 
