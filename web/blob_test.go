@@ -132,3 +132,52 @@ func TestCallsOfAChat(t *testing.T) {
 		t.Errorf("corrected %v", x)
 	}
 }
+
+// TestMessagesTellWhatHappened: every call that a card asked about names its
+// newest card, also one that never ran; what the person said meanwhile stands
+// after the calls.
+func TestMessagesTellWhatHappened(t *testing.T) {
+	s := newServer(t)
+	root, ann := s.register("root"), s.register("ann")
+	s.connect(root)
+	chat := s.chat(ann, "hello")
+	asked := func(consent string, calls ...string) events.Payload {
+		p := events.ConsentRequested{Consent: consent, Reply: chat.Reply, Round: 1, Kind: events.ConsentApproval, Expires: "2030-01-01T00:00:00Z"}
+		for _, call := range calls {
+			p.Items = append(p.Items, events.ConsentItem{Key: call, Call: call, Name: "fetch", Arguments: []byte(`{}`)})
+		}
+		return p
+	}
+	list := []events.Payload{events.RoundStarted{Reply: chat.Reply, Round: 1}}
+	for _, call := range []string{"denied", "asked", "late", "gone", "again", "free"} {
+		list = append(list, events.ToolCalled{Reply: chat.Reply, Round: 1, Call: call, Name: "fetch", Arguments: []byte(`{}`), Raw: "{}"})
+	}
+	over := func(call, status string) events.Payload {
+		return events.ToolFinished{Reply: chat.Reply, Round: 1, Call: call, Status: status, Output: "x", Bytes: 1}
+	}
+	list = append(list, asked("c1", "denied", "asked", "again"),
+		events.ConsentAnswered{Consent: "c1", Answers: []events.ConsentAnswer{{Key: "denied", Verdict: "deny"}, {Key: "asked", Verdict: "allow"}, {Key: "again", Verdict: "allow"}}},
+		over("denied", events.ToolDenied), over("asked", events.ToolOK), asked("c2", "late"), events.ConsentExpired{Consent: "c2"}, over("late", events.ToolExpired),
+		asked("c3", "gone"), events.ConsentWithdrawn{Consent: "c3", Reason: "stopped"}, over("gone", events.ToolStopped), over("free", events.ToolOK),
+		events.MessageQueued{Message: "m2", Text: "also this"}, events.MessageDelivered{Message: "m2", Reply: chat.Reply, Round: 1}, asked("c4", "again"))
+	s.append(events.ChatStream(chat.Chat), list...)
+	var got struct {
+		Messages []struct {
+			ID, Role string
+			Tools    []struct{ Call, Consent string }
+		}
+	}
+	s.do(ann, "GET", "/api/v1/chats/"+chat.Chat, nil).json(t, &got)
+	if len(got.Messages) != 3 || got.Messages[1].ID != chat.Reply || got.Messages[2].ID != "m2" || got.Messages[2].Role != "user" {
+		t.Fatalf("%+v", got.Messages)
+	}
+	want := map[string]string{"denied": "c1", "asked": "c1", "late": "c2", "gone": "c3", "again": "c4", "free": ""}
+	if len(got.Messages[1].Tools) != len(want) {
+		t.Errorf("%+v", got.Messages[1].Tools)
+	}
+	for _, k := range got.Messages[1].Tools {
+		if k.Consent != want[k.Call] {
+			t.Errorf("%s names the card %q, want %q", k.Call, k.Consent, want[k.Call])
+		}
+	}
+}

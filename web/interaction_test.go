@@ -325,6 +325,9 @@ func TestScopeAndAllow(t *testing.T) {
 	if h := patch(`{"scope":{"fetch":true,"mcp:files":false}}`); len(h.Scope) != 1 || h.Scope["mcp:files"] {
 		t.Errorf("the scope is set whole, and what is on is not kept: %+v", h)
 	}
+	if h := patch(`{"scope":{"fetch":null,"mcp:files":false}}`); len(h.Scope) != 1 || h.Scope["mcp:files"] {
+		t.Errorf("null is on: %+v", h)
+	}
 	if h := patch(`{"title":"x"}`); len(h.Scope) != 1 {
 		t.Errorf("what was not sent changed: %+v", h)
 	}
@@ -339,16 +342,16 @@ func TestScopeAndAllow(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	for body, field := range map[string]string{`{"allow":["fetch"]}`: "allow", `{"allow":"fetch"}`: "allow", `{"scope":{"../x":false}}`: "scope",
-		`{"scope":{"fetch":1}}`: "scope.fetch", `{"scope":[]}`: "scope", `{"mode":"auto"}`: "mode"} {
+		`{"scope":{"fetch":1}}`: "scope.fetch", `{"scope":{"../x":null}}`: "scope", `{"scope":[]}`: "scope", `{"mode":"auto"}`: "mode"} {
 		if a := s.do(ann, "PATCH", path, body); a.status != 422 || a.fields(t)[0] != field {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
 	var made created
-	s.do(ann, "POST", "/api/v1/chats", `{"text":"x","scope":{"fetch":false}}`).json(t, &made)
+	s.do(ann, "POST", "/api/v1/chats", `{"text":"x","scope":{"fetch":false,"ask_user":null}}`).json(t, &made)
 	var got head
 	s.do(ann, "GET", "/api/v1/chats/"+made.Chat, nil).json(t, &got)
-	if on, there := got.Scope["fetch"]; on || !there {
+	if on, there := got.Scope["fetch"]; on || !there || len(got.Scope) != 1 {
 		t.Errorf("a new chat's scope: %+v", got)
 	}
 }

@@ -59,7 +59,7 @@ type createChat struct {
 	Effort      request.Optional[string] `json:"effort"`
 	Folder      string                   `json:"folder_id,omitempty"`
 	Attachments []string                 `json:"attachments,omitempty"`
-	Scope       map[string]bool          `json:"scope,omitempty"` // gates and rows that are off
+	Scope       map[string]*bool         `json:"scope,omitempty"` // gates and rows that are off; null is on
 }
 
 type createdChat struct {
@@ -79,7 +79,7 @@ func (a *API) CreateChat(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	made, res, err := a.Service.CreateChat(r.Context(), request.Caller(r), commands.CreateChat{Model: in.Model, Text: in.Text,
-		Kind: in.Kind, Effort: in.Effort.Pointer(), Folder: in.Folder, Attachments: in.Attachments, Scope: in.Scope})
+		Kind: in.Kind, Effort: in.Effort.Pointer(), Folder: in.Folder, Attachments: in.Attachments, Scope: scopeOf(in.Scope)})
 	if err != nil {
 		return err
 	}
@@ -173,9 +173,9 @@ type patchChat struct {
 	Effort request.Optional[string] `json:"effort"`
 	Pinned request.Optional[bool]   `json:"pinned"`
 	Mode   request.Optional[any]    `json:"mode"`
-	// Scope is the chat's whole scope: the gates and rows that are off; null and {}
-	// switch all on.
-	Scope request.Optional[map[string]bool] `json:"scope"`
+	// Scope is the chat's whole scope: the gates and rows that are off, where null
+	// is on as absent is; null and {} switch all on.
+	Scope request.Optional[map[string]*bool] `json:"scope"`
 	// Allow can only be cleared: [] or null. What is added to it, a card adds.
 	Allow request.Optional[[]string] `json:"allow"`
 	// What a chat was made with; to change it is a conflict.
@@ -186,6 +186,15 @@ type patchChat struct {
 	// send back what it was shown (case id50).
 	User  request.Optional[any] `json:"user_id"`
 	Owner request.Optional[any] `json:"owner"`
+}
+
+// scopeOf is a scope with each null as on, which is not to be off.
+func scopeOf(in map[string]*bool) map[string]bool {
+	out := make(map[string]bool, len(in))
+	for key, on := range in {
+		out[key] = on == nil || *on
+	}
+	return out
 }
 
 // fixed refuses a change of what stands since a chat's first message.
@@ -218,9 +227,14 @@ func (a *API) PatchChat(w http.ResponseWriter, r *http.Request) error {
 	if len(in.Allow.Value) > 0 {
 		return events.Invalid("allow", "can only be cleared, with []; patterns are added by answering a card with always")
 	}
+	var scope *map[string]bool
+	if in.Scope.Set {
+		whole := scopeOf(in.Scope.Value)
+		scope = &whole
+	}
 	if _, err := a.Service.PatchChat(r.Context(), request.Caller(r), id(r), commands.PatchChat{Title: in.Title.Pointer(),
 		Folder: in.Folder.Pointer(), Model: in.Model.Pointer(), Effort: in.Effort.Pointer(), Pinned: in.Pinned.Pointer(),
-		Scope: in.Scope.Pointer(), ForgetAllowed: in.Allow.Set}); err != nil {
+		Scope: scope, ForgetAllowed: in.Allow.Set}); err != nil {
 		return err
 	}
 	who, _ := request.Identity(r.Context())

@@ -33,8 +33,8 @@ type tool struct {
 	Status    string         `json:"status"`
 	Output    string         `json:"output"`
 	Bytes     int64          `json:"bytes"`
-	Blob      string         `json:"blob,omitempty"` // digest of the whole output
-	Consent   string         `json:"consent,omitempty"`
+	Blob      string         `json:"blob,omitempty"`    // digest of the whole output
+	Consent   string         `json:"consent,omitempty"` // the newest card that has the call
 	Diff      string         `json:"diff,omitempty"`
 	MS        int64          `json:"ms"`
 	Label     string         `json:"label,omitempty"`
@@ -118,7 +118,8 @@ func chatOf(c *transcript.Chat, before string, limit int) (chat, error) {
 }
 
 // entries lists the messages in force. Turns that were delivered into a running
-// reply stand before it: it answers them too.
+// reply stand after it: they were said after the round's calls and results, and
+// a reply is one message.
 func entries(c *transcript.Chat) []entry {
 	out := make([]entry, 0, 2*len(c.Turns)+len(c.Queue))
 	for _, t := range c.Turns {
@@ -127,12 +128,12 @@ func entries(c *transcript.Chat) []entry {
 		if r == nil {
 			continue
 		}
+		out = append(out, entry{turn: t, reply: r})
 		for _, x := range r.Live() {
 			for _, q := range x.Injected {
 				out = append(out, entry{turn: &transcript.Turn{ID: q.ID, Time: q.Time, Texts: []transcript.Wording{{Text: q.Text, Time: q.Time}}}})
 			}
 		}
-		out = append(out, entry{turn: t, reply: r})
 	}
 	for _, q := range c.Queue {
 		out = append(out, entry{queue: q})
@@ -165,7 +166,7 @@ func (e entry) fillReply(m *message) {
 	m.Message, m.Model, m.Reason, m.Metrics, m.Error = r.Message, r.Model, r.Why, r.Metrics, r.Error
 	for _, x := range r.Live() {
 		for _, k := range x.Calls {
-			m.Tools = append(m.Tools, toolOf(k))
+			m.Tools = append(m.Tools, toolOf(x, k))
 		}
 	}
 	if len(e.turn.Replies) > 1 {
@@ -175,10 +176,13 @@ func (e entry) fillReply(m *message) {
 	}
 }
 
-func toolOf(k *transcript.Call) tool {
+func toolOf(x *transcript.Round, k *transcript.Call) tool {
 	t := tool{Call: k.ID, Name: k.Name, Arguments: k.Arguments, Status: k.Status, Output: k.Output, Bytes: k.Bytes,
 		Consent: k.Consent, Diff: k.Diff, MS: k.MS, Label: k.Label, Detail: k.Detail, Risk: k.Risk, Why: k.Why, Edited: k.Edited,
 		Progress: k.Progress, Sources: k.Sources}
+	if card := x.Card(k.ID); card != nil {
+		t.Consent = card.Consent // also of a call that never ran
+	}
 	if k.Edited {
 		t.Raw = k.Raw
 	}

@@ -86,7 +86,7 @@ func operations() []operation {
 		{"POST", "/chats/{id}/messages/{mid}/edit", "Change a message that was sent; a new reply follows", person, "", text{}, 202, submitted{}, ""},
 		{"POST", "/chats/{id}/replies/{rid}/regenerate", "Ask for another reply", person, "", nil, 202, submitted{}, ""},
 		{"POST", "/chats/{id}/compact", "Ask for a summary that stands for the chat so far", person, "", nil, 202, compacting{}, ""},
-		{"POST", "/chats/{id}/interactions/{iid}", "Answer a card, every item once; 409 with state and answers when it is closed", person, "", answerCard{}, 200, answeredCard{}, ""},
+		{"POST", "/chats/{id}/interactions/{iid}", "Answer a card, every item once; 409 with state, answers, by and at when it is closed", person, "", answerCard{}, 200, answeredCard{}, ""},
 		{"GET", "/interactions", "Everything that waits for the caller", person, "", nil, 200, []Interaction{}, ""},
 		{"GET", "/audit", "The audit trail, newest first: own chats and account; for administrators all (a token needs the scope admin)", person,
 			auditFilters + " " + paging, nil, 200, list[projections.AuditRow]{}, ""},
@@ -153,9 +153,14 @@ func (op operation) document(s schemas) map[string]any {
 	case op.media != "":
 		answer["content"] = map[string]any{media: map[string]any{}}
 	}
-	doc := map[string]any{"summary": op.summary, "description": "For " + string(op.access) + ".",
-		"responses": map[string]any{strconv.Itoa(op.status): answer, "default": map[string]any{"description": "A problem",
-			"content": map[string]any{"application/problem+json": map[string]any{"schema": reference("problem")}}}}}
+	failure := func(what string, schema map[string]any) map[string]any {
+		return map[string]any{"description": what, "content": map[string]any{"application/problem+json": map[string]any{"schema": schema}}}
+	}
+	responses := map[string]any{strconv.Itoa(op.status): answer, "default": failure("A problem", reference("problem"))}
+	if c := op.conflict(); c != nil {
+		responses["409"] = failure("It is closed: what stands", s.of(reflect.TypeOf(c)))
+	}
+	doc := map[string]any{"summary": op.summary, "description": "For " + string(op.access) + ".", "responses": responses}
 	if op.access == open {
 		doc["security"] = []any{}
 	}
@@ -166,6 +171,14 @@ func (op operation) document(s schemas) map[string]any {
 		doc["parameters"] = p
 	}
 	return doc
+}
+
+// conflict is the body of a 409 that says more than a problem does, nil for none.
+func (op operation) conflict() any {
+	if op.path == "/chats/{id}/interactions/{iid}" {
+		return closedCard{}
+	}
+	return nil
 }
 
 func (op operation) parameters() (out []any) {

@@ -29,7 +29,7 @@ func (s schemas) of(t reflect.Type) map[string]any {
 		return map[string]any{}
 	case strings.HasPrefix(t.Name(), "Optional["):
 		value, _ := t.FieldByName("Value")
-		return map[string]any{"anyOf": []any{s.of(value.Type), map[string]any{"type": "null"}}}
+		return null(s.of(value.Type))
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -37,7 +37,7 @@ func (s schemas) of(t reflect.Type) map[string]any {
 	case reflect.Slice, reflect.Array:
 		return map[string]any{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Map:
-		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem())}
+		return map[string]any{"type": "object", "additionalProperties": s.nullable(t.Elem())}
 	case reflect.Struct:
 		return s.structure(t)
 	case reflect.String:
@@ -48,6 +48,18 @@ func (s schemas) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "number"}
 	}
 	return map[string]any{"type": "integer"}
+}
+
+func null(schema map[string]any) map[string]any {
+	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}
+}
+
+// nullable is of, and null too for a pointer that is written when it is nil.
+func (s schemas) nullable(t reflect.Type) map[string]any {
+	if t.Kind() == reflect.Pointer {
+		return null(s.of(t))
+	}
+	return s.of(t)
 }
 
 func (s schemas) structure(t reflect.Type) map[string]any {
@@ -64,6 +76,9 @@ func (s schemas) structure(t reflect.Type) map[string]any {
 			continue
 		}
 		properties[member] = s.of(f.Type)
+		if options == "" {
+			properties[member] = s.nullable(f.Type)
+		}
 		if options == "" && !strings.HasPrefix(f.Type.Name(), "Optional[") {
 			required = append(required, member)
 		}
