@@ -119,6 +119,21 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestARecordOfNoArguments shows none; the card that asks shows that there are none.
+func TestARecordOfNoArguments(t *testing.T) {
+	k := &transcript.Consent{ConsentRequested: events.ConsentRequested{Items: []events.ConsentItem{{Key: "1", Name: "now", Label: "Now", Arguments: events.RawJSON(`{ }`)}}}, State: transcript.CardWaiting}
+	exact := func() string { return testViews().Card(&transcript.Chat{}, &transcript.Reply{}, k).Items[0].Exact }
+	if got := exact(); got != "{}" {
+		t.Errorf("it asks for %q", got)
+	}
+	for _, state := range []string{transcript.CardAnswered, transcript.CardExpired} {
+		k.State, k.Answers = state, []events.ConsentAnswer{{Key: "1", Verdict: "allow"}}
+		if got := exact(); got != "" {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+}
+
 // TestHowACardEnded: stopped, deleted and switched off are told apart, and
 // whose word it was.
 func TestHowACardEnded(t *testing.T) {
