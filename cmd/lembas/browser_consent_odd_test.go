@@ -24,6 +24,7 @@ func TestCardsAndOddPeople(t *testing.T) {
 		{"reload while it is sent", reloadWhileSent},
 		{"without SharedWorker", cardWithoutWorker},
 		{"denied all", deniedAll},
+		{"a hasty hand", hastyHand},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			c.stage.clear()

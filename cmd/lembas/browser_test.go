@@ -155,14 +155,18 @@ func (p *tab) until(condition string) {
 	p.t.Fatalf("never became true: %s\n%s", condition, seen)
 }
 
+// click presses what a person would press: not in the moment in which cards take
+// no answer.
 func (p *tab) click(css string) {
 	p.t.Helper()
+	p.until(`!('settling' in (document.body?.dataset ?? {}))`)
 	p.do(chromedp.Click(chromedp.CSS(css)))
 }
 
-// press types keys as a keyboard does.
+// press types keys as a keyboard does, as click presses.
 func (p *tab) press(keys string, modifiers ...chromedp.Modifier) {
 	p.t.Helper()
+	p.until(`!('settling' in (document.body?.dataset ?? {}))`)
 	p.do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
 		for _, r := range keys {
 			for _, k := range stroke(r, modifiers) {

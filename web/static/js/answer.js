@@ -41,6 +41,7 @@ export async function send(card, answers) {
   sending.add(id)
   fault(card, '')
   if (card.contains(document.activeElement)) left.add(id)
+  document.dispatchEvent(new CustomEvent('lembas:answering', { detail: id }))
   changed()
   try {
     await api('POST', `/chats/${chatOf(card)}/interactions/${id}`, { answers }, d.key)

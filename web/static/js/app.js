@@ -9,6 +9,7 @@ import './theme.js'
 import * as badge from './badge.js'
 import * as card from './card.js'
 import * as cardkeys from './cardkeys.js'
+import * as settle from './settle.js'
 import * as clock from './clock.js'
 import * as composer from './composer.js'
 import * as keys from './keys.js'
@@ -23,5 +24,5 @@ import * as sidebar from './sidebar.js'
 import * as stream from './stream.js'
 
 onError(failed)
-for (const part of [side, scroll, composer, sidebar, keys, notify, push, live, card, cardkeys, clock, scope, badge, stream, pwa]) part.start()
+for (const part of [side, scroll, composer, sidebar, keys, notify, push, live, settle, card, cardkeys, clock, scope, badge, stream, pwa]) part.start()
 document.documentElement.dataset.ready = ''
