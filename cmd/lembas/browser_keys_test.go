@@ -65,7 +65,7 @@ func (p *tab) tabTo(css string) {
 	p.t.Helper()
 	for range 120 {
 		p.press("\t")
-		at := value[string](p, `(e => e.matches(`+quote(css)+`) ? 'there' : e === document.body || getComputedStyle(e).outlineStyle !== 'none' || e.matches('#prompt, #side-filter, #side-grip, .rename, .switch, select') || e.closest('.composer, .search') ? '' : e.outerHTML.slice(0, 200))(document.activeElement)`)
+		at := value[string](p, `(e => e.matches(`+quote(css)+`) ? 'there' : e === document.body || [e, e.closest('.card-option')].some(x => x && getComputedStyle(x).outlineStyle !== 'none') || e.matches('#prompt, #side-filter, #side-grip, .rename, .switch, select') || e.closest('.composer, .search') ? '' : e.outerHTML.slice(0, 200))(document.activeElement)`)
 		if at == "there" {
 			return
 		}
