@@ -220,7 +220,7 @@ func TestTheServerDiesInMidReply(t *testing.T) {
 const stillDOM = `(() => { const c = document.querySelector('#log').cloneNode(true)
 	for (const e of c.querySelectorAll('*')) for (const a of ['data-local', 'style', 'open', 'data-target', 'data-htmx-powered']) e.removeAttribute(a)
 	for (const e of c.querySelectorAll('[data-done]')) e.removeAttribute('data-done')
-	const head = ['#chat-title', '#chat-status', '#chat-meter', '#queue', '#send'].map(s => document.querySelector(s).outerHTML).join('\n')
+	const head = ['#chat-title', '#chat-status', '#chat-meter', '#queue', '#send'].map(s => { const e = document.querySelector(s).cloneNode(true); if (s === '#send') e.removeAttribute('title'); return e.outerHTML }).join('\n') // its title is the script's
 	const row = document.querySelector('#side-tree [aria-current]').closest('[data-chat]').cloneNode(true)
 	row.removeAttribute('data-unread')
 	return (head + '\n' + row.outerHTML + '\n' + c.innerHTML).replaceAll(/>\s*</g, '>\n<') })()`
