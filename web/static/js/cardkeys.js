@@ -18,7 +18,12 @@ export function start() {
   })
   document.addEventListener('pointerdown', e => { asleep = e.pointerType === 'mouse' && performance.now() - woken < grace }, true)
   // Neither does it move the focus into the card: the next letter typed would answer.
-  document.addEventListener('mousedown', e => { if (asleep && cardOf(e.target)) e.preventDefault() }, true)
+  // Nor does the second half of a double click on a button, out of the box that the first opened.
+  let button
+  document.addEventListener('mousedown', e => {
+    if (e.detail < 2) button = e.target.closest('button')
+    if (cardOf(e.target) && (asleep || (e.detail > 1 && button))) e.preventDefault()
+  }, true)
   document.addEventListener('click', e => {
     if (!asleep || !e.detail || !cardOf(e.target) || !e.target.closest('button')) return
     e.preventDefault()
