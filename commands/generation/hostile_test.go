@@ -30,7 +30,7 @@ func TestWhatCannotBeReadBackIsNotKeptAsJSON(t *testing.T) {
 			for _, e := range w.events(chat.Chat) {
 				p, err := events.Decode(&e)
 				must(t, err)
-				if called, ok := p.(events.ToolCalled); ok && (len(called.Arguments) > 100 || len(called.Call) > 1024 || strings.Contains(called.Call, " ")) {
+				if called, ok := p.(events.ToolCalled); ok && (len(called.Arguments) > 100 || len(called.Call) > 1000 || strings.Contains(called.Call, " ")) {
 					t.Errorf("%d bytes of arguments, the id %.60q", len(called.Arguments), called.Call)
 				}
 			}

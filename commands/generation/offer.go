@@ -169,7 +169,7 @@ const (
 
 // callID is what a call's id may be. Another one is replaced: ids stand where
 // words of a model have no place, as in the audit trail.
-var callID = regexp.MustCompile(`^[!-~]{1,1024}$`)
+var callID = regexp.MustCompile(`^[!-~]{1,1000}$`)
 
 // isObject says whether JSON of a model can be kept as JSON: what is deeper, or
 // not UTF-8, is in the raw text only.
