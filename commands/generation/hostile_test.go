@@ -30,7 +30,7 @@ func TestWhatCannotBeReadBackIsNotKeptAsJSON(t *testing.T) {
 			for _, e := range w.events(chat.Chat) {
 				p, err := events.Decode(&e)
 				must(t, err)
-				if called, ok := p.(events.ToolCalled); ok && (len(called.Arguments) > 100 || len(called.Call) > 1000 || strings.Contains(called.Call, " ")) {
+				if called, ok := p.(events.ToolCalled); ok && (len(called.Arguments) > 100 || len(called.Call) > maxID || strings.Contains(called.Call, " ")) {
 					t.Errorf("%d bytes of arguments, the id %.60q", len(called.Arguments), called.Call)
 				}
 			}
@@ -38,6 +38,15 @@ func TestWhatCannotBeReadBackIsNotKeptAsJSON(t *testing.T) {
 				t.Errorf("%s %q", r.Status, r.Content())
 			}
 		})
+	}
+}
+
+func TestIDs(t *testing.T) {
+	for id, want := range map[string]bool{"call_1": true, "a/b:c.d-e": true, strings.Repeat("x", maxID): true,
+		"": false, "two words": false, "tab\t": false, "ünï": false, "\x7f": false, strings.Repeat("x", maxID+1): false} {
+		if isID(id) != want {
+			t.Errorf("%.40q: %t", id, !want)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,7 +131,7 @@ func (r *run) decide(n int, o *offer, res *llm.Result, m mask, allow []string, u
 	for i, c := range res.Calls {
 		p := events.ToolCalled{Reply: r.reply, Round: n, Call: m.text(c.ID), Index: i, Name: oneLine(m.text(c.Name), maxName),
 			Arguments: events.RawJSON("{}"), Raw: m.text(rawOf(c))}
-		if used[p.Call] || !callID.MatchString(p.Call) { // some endpoints count from 0 in each round, and what is masked looks alike
+		if used[p.Call] || !isID(p.Call) { // some endpoints count from 0 in each round, and what is masked looks alike
 			p.Call = "call_" + r.loop.NewID()
 		}
 		used[p.Call] = true
@@ -167,9 +166,14 @@ const (
 	maxExtra = 64 << 10 // bytes that an endpoint wants back with a call
 )
 
-// callID is what a call's id may be. Another one is replaced: ids stand where
-// words of a model have no place, as in the audit trail.
-var callID = regexp.MustCompile(`^[!-~]{1,1000}$`)
+// maxID is how long a call's id may be; a recorded server sends 2,053 bytes.
+const maxID = 4096
+
+// isID says whether a call's id can be kept. Another one is replaced: ids stand
+// where words of a model have no place, as in the audit trail.
+func isID(id string) bool {
+	return id != "" && len(id) <= maxID && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
+}
 
 // isObject says whether JSON of a model can be kept as JSON: what is deeper, or
 // not UTF-8, is in the raw text only.
