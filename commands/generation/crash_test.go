@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,10 +24,20 @@ type mortal struct {
 	events.Log
 	left   int // appends until it dies
 	before bool
-	dead   bool
+
+	mu   sync.Mutex // guards left and dead: the calls of a round append at once
+	dead bool
+}
+
+func (m *mortal) died() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
 }
 
 func (m *mortal) Append(ctx context.Context, b events.Batch) (events.Result, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.dead {
 		return events.Result{}, errDied
 	}
@@ -135,7 +146,7 @@ func lives(t *testing.T, w *world, m *machine, chat string, log *mortal) (unharm
 				t.Fatal(err)
 			}
 		}
-		if log.dead {
+		if log.died() {
 			w.reborn(w.log)
 		}
 	}
@@ -166,7 +177,7 @@ func lives(t *testing.T, w *world, m *machine, chat string, log *mortal) (unharm
 			t.Errorf("of %s the model was told %q", k.ID, w.told()[k.ID])
 		}
 	}
-	return !log.dead
+	return !log.died()
 }
 
 // TestAnApprovalThatWasNotUsedInTime: it was given before a restart and its call
