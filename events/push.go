@@ -7,7 +7,7 @@ type PushSubscribed struct {
 	Push    string `json:"push"`
 	Host    string `json:"host"` // of the push service
 	Agent   string `json:"agent,omitempty"`
-	Session string `json:"session,omitempty"`
+	Session string `json:"session,omitempty"` // or the id of the API token it came with
 }
 
 // PushUnsubscribed ends that.
